@@ -1,0 +1,2 @@
+# Everything a contributor types; `make help` lists it.
+.DEFAULT_GOAL := help

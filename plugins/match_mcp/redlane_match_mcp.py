@@ -1,0 +1,1 @@
+"""The match type; see the plugin page of the manual."""

@@ -1,0 +1,1 @@
+"""Outside traffic turned into content, and verdicts obeyed."""

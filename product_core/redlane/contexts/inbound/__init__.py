@@ -1,0 +1,1 @@
+"""The Inbound context: what comes back to the agent."""

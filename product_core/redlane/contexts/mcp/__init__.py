@@ -1,0 +1,1 @@
+"""The Mcp context: tool calls before they reach the server."""

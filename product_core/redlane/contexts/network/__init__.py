@@ -1,0 +1,1 @@
+"""The Network context: requests before they leave."""

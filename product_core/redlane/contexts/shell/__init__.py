@@ -1,0 +1,1 @@
+"""The Shell context: commands before they run."""

@@ -1,0 +1,1 @@
+"""The control API: server, client and what goes between them."""

@@ -1,0 +1,1 @@
+"""Precedence: from rules and content to a verdict."""

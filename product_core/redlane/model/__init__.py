@@ -1,0 +1,1 @@
+"""Frozen values and protocols that every floor shares; no input or output."""

@@ -1,0 +1,111 @@
+"""What is judged: one piece of traffic of one context, and the texts to match.
+
+A policy does not always see just the bytes as given. A Block on a shell command also
+sees the commands inside it, an MCP call is seen as JSON and as each string value. A
+`Content` answers which texts a policy sees, from the policy's action and from how its
+match type reads.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+from redlane.model.policy import Action, Context
+
+__all__ = ["Content", "Reader", "SystemCall", "TextContent", "ToolCall", "readable"]
+
+
+class Reader(StrEnum):
+    """How a match type reads content, which decides what texts it is shown.
+
+    A PATTERN is cheap and is shown every text; a CHECKER starts a process or a model,
+    so it is shown whole command strings only, and may fail.
+    """
+
+    PATTERN = "pattern"
+    CHECKER = "checker"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """An MCP `tools/call` (policy format: McpTool)."""
+
+    server: str
+    tool: str
+    arguments: Mapping[str, object] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCall:
+    """An intercepted system call; a path of None could not be read.
+
+    `paths` holds every candidate, literal and canonical; `details` what else a checker
+    is told (args, pid, ppid, command, session).
+    """
+
+    name: str
+    paths: tuple[str | None, ...] = ()
+    details: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def readable(data: bytes) -> bytes:
+    """`data` as valid UTF-8, what is not decoded with replacement.
+
+    Raw bytes would slip past `.` in a regular expression, so every pattern sees text.
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode(errors="replace").encode()
+    return data
+
+
+class Content(ABC):
+    """One piece of traffic to judge."""
+
+    __slots__ = ()
+
+    context: Context
+    data: bytes
+    """The content exactly as it came."""
+
+    @property
+    def call(self) -> ToolCall | None:
+        """The tool call, in context Mcp."""
+        return None
+
+    @property
+    def system_call(self) -> SystemCall | None:
+        """The system call, in context Syscall."""
+        return None
+
+    @abstractmethod
+    def views(self, action: Action, reader: Reader) -> tuple[bytes, ...]:
+        """The texts that policies of `action` see; a match on any is a match.
+
+        PATTERN readers get valid UTF-8; CHECKER readers get bytes as they came.
+        """
+
+    @abstractmethod
+    def rewritten(self, change: Callable[[bytes], bytes]) -> "Content":
+        """The content after a Modify has put `change` to what it may rewrite."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextContent(Content):
+    """Plain text: every policy sees the whole of it."""
+
+    context: Context
+    data: bytes
+
+    def views(self, action: Action, reader: Reader) -> tuple[bytes, ...]:  # noqa: ARG002
+        """The whole text, decoded for patterns, as it came for checkers."""
+        return (readable(self.data) if reader is Reader.PATTERN else self.data,)
+
+    def rewritten(self, change: Callable[[bytes], bytes]) -> "TextContent":
+        """The same text, changed."""
+        return TextContent(self.context, change(self.data))

@@ -1,0 +1,98 @@
+"""Policies and roles as values (policy format: Policy, Transform, Role)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+__all__ = [
+    "TEXT_CONTEXTS",
+    "Action",
+    "Context",
+    "Policy",
+    "Role",
+    "Transform",
+    "TransformType",
+]
+
+
+class Context(StrEnum):
+    """Where content comes from (policy format: Contexts)."""
+
+    SHELL = "Shell"
+    NETWORK = "Network"
+    SYSCALL = "Syscall"
+    MCP = "Mcp"
+    INBOUND = "Inbound"
+    ALL = "All"
+
+
+TEXT_CONTEXTS = (Context.SHELL, Context.NETWORK, Context.INBOUND)
+"""The contexts whose content is plain text."""
+
+
+class Action(StrEnum):
+    """What a matching policy asks for (policy format: Actions)."""
+
+    BLOCK = "Block"
+    FLAG = "Flag"
+    ALLOW = "Allow"
+    MODIFY = "Modify"
+
+
+class TransformType(StrEnum):
+    """How a Modify rewrites content (policy format: Transform)."""
+
+    REGEX = "Regex"
+    EXECUTABLE = "Executable"
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """The rewrite of a Modify policy: `pattern` and `replacement`, or `command`."""
+
+    type: TransformType
+    pattern: str = ""
+    replacement: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One rule, as loaded: all fields of the policy format, absent ones as None.
+
+    `order` is its place in load order (file name bytewise, then position); "first
+    match" means the lowest. `options` holds the fields that only its match type knows.
+    """
+
+    id: str
+    type: str
+    action: Action
+    context: Context = Context.ALL
+    order: int = 0
+    source: str = ""
+    pattern: str | None = None
+    kill: bool = False
+    syscalls: tuple[str, ...] = ()
+    transform: Transform | None = None
+    server: str | None = None
+    tool: str | None = None
+    model: str | None = None
+    block_threshold: float | None = None
+    flag_threshold: float | None = None
+    description: str | None = None
+    reason: str | None = None
+    suggestion: str | None = None
+    tags: tuple[str, ...] = ()
+    options: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A named choice of policies; order in the list does not matter."""
+
+    name: str
+    policies: tuple[str, ...]
+    is_dynamic: bool = False
+    description: str | None = None
+    source: str = ""

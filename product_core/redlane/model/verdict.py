@@ -1,0 +1,56 @@
+"""The answer to one piece of content (policy format: What the service does)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["Decision", "Lane", "Verdict"]
+
+
+class Lane(StrEnum):
+    """Red: blocked. Yellow: held for a human or a jury. Green: goes on."""
+
+    RED = "RED"
+    YELLOW = "YELLOW"
+    GREEN = "GREEN"
+
+
+class Decision(StrEnum):
+    """The four verdicts."""
+
+    ALLOW = "ALLOW"
+    BLOCK = "BLOCK"
+    FLAG = "FLAG"
+    MODIFY = "MODIFY"
+
+    @property
+    def lane(self) -> Lane:
+        """The colour under which the decision is shown; MODIFY is green."""
+        return _LANES[self]
+
+
+_LANES = {
+    Decision.ALLOW: Lane.GREEN,
+    Decision.MODIFY: Lane.GREEN,
+    Decision.BLOCK: Lane.RED,
+    Decision.FLAG: Lane.YELLOW,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is decided, by which policy and why.
+
+    `content` is the rewritten content when a Modify applied, else None. With Modify
+    and Flag together `decision` is FLAG, `policy` the Flag's id and `modified_by` the
+    Modify's. `ruleset` is the digest of the rules that judged.
+    """
+
+    decision: Decision
+    reason: str
+    policy: str | None = None
+    suggestion: str | None = None
+    content: bytes | None = None
+    modified_by: str | None = None
+    role: str | None = None
+    context: str = ""
+    ruleset: str = ""

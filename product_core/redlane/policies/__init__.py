@@ -1,0 +1,1 @@
+"""From files on disk to an immutable rule set; every problem is collected."""
