@@ -1,0 +1,183 @@
+"""The command `redlane`: finds the command asked for and imports nothing else.
+
+A command module offers `register(commands)`, which adds its commands with
+`redlane.cli.parser.add_command`. What leaves `main` is an exit code, always: whatever
+goes wrong is one line on standard error.
+"""
+
+import difflib
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from redlane.cli import exit_codes
+from redlane.cli.output import print_error
+from redlane.cli.parser import Commands, Parser
+from redlane.errors import RedlaneError, UsageError
+
+__all__ = ["COMMANDS", "CommandEntry", "full_parser", "main"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """A command, the module of `redlane.cli` that registers it, and its help line."""
+
+    name: str
+    module: str
+    summary: str
+
+
+COMMANDS = (
+    CommandEntry("run", "run", "run an agent, guarded, in a session of its own"),
+    CommandEntry("try", "run", "a guarded shell on the starter policies"),
+    CommandEntry("validate", "validate", "judge one piece of content"),
+    CommandEntry("config", "config", "check policies, roles and settings"),
+    CommandEntry("init", "init", "write the starter policies and roles"),
+    CommandEntry("start", "daemon", "start the daemon"),
+    CommandEntry("stop", "daemon", "stop the daemon"),
+    CommandEntry("restart", "daemon", "restart the daemon"),
+    CommandEntry("status", "daemon", "say whether the daemon runs, and with what"),
+    CommandEntry("session", "session", "list and change sessions; reload policies"),
+    CommandEntry("review", "review", "decide what the yellow lane holds"),
+    CommandEntry("events", "events", "show what was judged"),
+    CommandEntry("plugins", "plugins", "list the plugins that were found"),
+    CommandEntry("completion", "completion", "print a completion script for a shell"),
+)
+"""Every command, in the order of the help."""
+
+_DESCRIPTION = """\
+The enforcement daemon around AI agents: policies in, verdicts out."""
+
+_EXAMPLES = """\
+examples:
+  redlane init                        write the starter policies and roles
+  redlane config check                look for mistakes in them
+  redlane validate 'rm -rf /' -r NAME judge one command under a role
+  redlane run -- my-agent             run an agent in a guarded session
+
+exit codes: 0 done, 1 blocked or a finding, 2 wrong usage or files that do not
+load, 3 the daemon does not run. `redlane COMMAND --help` has the details."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; every failure is one line.
+
+    This is a fail-closed boundary: an error that nobody foresaw is exit code 2, which
+    no caller takes for an answer.
+    """
+    _prepare_streams()
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except RedlaneError as error:
+        print_error(str(error))
+        return int(getattr(error, "exit_code", exit_codes.USAGE))
+    except KeyboardInterrupt:
+        return exit_codes.INTERRUPTED
+    except BrokenPipeError:
+        return _give_up_output()
+    except Exception as error:  # noqa: BLE001  # the boundary, see above
+        return _unforeseen(error)
+    return code
+
+
+def full_parser() -> Parser:
+    """The parser with every command, for completion scripts and the manual."""
+    parser, commands = _top_parser()
+    for module in dict.fromkeys(each.module for each in COMMANDS if _installed(each)):
+        _import(module).register(commands)
+    return parser
+
+
+def _run(arguments: list[str]) -> int:
+    parser, commands = _top_parser()
+    if arguments and not arguments[0].startswith("-"):
+        _import(_find(arguments[0]).module).register(commands)
+    else:
+        _list_commands(commands)
+    try:
+        parsed = parser.parse_args(arguments)
+    except SystemExit:  # argparse leaves this way after it has printed a help
+        return exit_codes.OK
+    if parsed.version:
+        return _print_version()
+    if not hasattr(parsed, "run"):
+        raise UsageError("which command? (see: redlane --help)")
+    return int(parsed.run(parsed))
+
+
+def _top_parser() -> "tuple[Parser, Commands]":
+    parser = Parser(prog="redlane", description=_DESCRIPTION, epilog=_EXAMPLES)
+    parser.add_argument("--version", action="store_true", help="print the version")
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", parser_class=Parser
+    )
+    return parser, commands
+
+
+def _list_commands(commands: "Commands") -> None:
+    """A line of help for each command, with nothing of it imported."""
+    for entry in COMMANDS:
+        if _installed(entry):
+            commands.add_parser(entry.name, help=entry.summary, add_help=False)
+
+
+def _find(name: str) -> CommandEntry:
+    """The command called `name`, which must be there."""
+    for entry in COMMANDS:
+        if entry.name == name and _installed(entry):
+            return entry
+    near = difflib.get_close_matches(name, [entry.name for entry in COMMANDS], 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise UsageError(f"there is no command {name!r}{hint} (see: redlane --help)")
+
+
+def _installed(entry: CommandEntry) -> bool:
+    return importlib.util.find_spec(f"redlane.cli.{entry.module}") is not None
+
+
+def _import(module: str) -> ModuleType:
+    return importlib.import_module(f"redlane.cli.{module}")
+
+
+def _print_version() -> int:
+    from importlib.metadata import version  # noqa: PLC0415  # slow to import
+
+    sys.stdout.write(f"redlane {version('redlane')}\n")
+    return exit_codes.OK
+
+
+def _prepare_streams() -> None:
+    """Make output possible whatever the locale, and when a stream is closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # as long as we live
+            setattr(sys, name, nowhere)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _give_up_output() -> int:
+    """Let the interpreter end quietly although nobody reads its output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return exit_codes.BROKEN_PIPE
+
+
+def _unforeseen(error: Exception) -> int:
+    """One line for an error that nobody foresaw; with REDLANE_DEBUG, all of it."""
+    if os.environ.get("REDLANE_DEBUG"):
+        raise error
+    if isinstance(error, OSError):
+        print_error(str(error))
+        return exit_codes.USAGE
+    print_error(
+        f"internal error: {type(error).__name__}: {error} "
+        "(REDLANE_DEBUG=1 shows where; please report it)"
+    )
+    return exit_codes.USAGE

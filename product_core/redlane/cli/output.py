@@ -1,0 +1,51 @@
+"""What commands print: one line for one thing, colour only where it is wanted."""
+
+import json
+import os
+import sys
+from typing import TextIO
+
+__all__ = ["paint", "print_error", "print_json", "print_note", "single_line"]
+
+_COLOURS = {"red": "31", "yellow": "33", "green": "32", "bold": "1", "dim": "2"}
+
+
+def single_line(text: str) -> str:
+    """`text` with control characters and lone surrogates escaped: it stays one line.
+
+    What comes from files and from the outside could otherwise forge a line of output
+    or talk to the terminal.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each
+        if each.isprintable() or each == " "
+        else each.encode("unicode_escape").decode()
+        for each in text
+    )
+
+
+def paint(text: str, colour: str, stream: TextIO) -> str:
+    """`text` in a colour when `stream` is a terminal and NO_COLOR is not set."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    if not stream.isatty():
+        return text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def print_error(message: str) -> None:
+    """Say on standard error what went wrong, in one line."""
+    label = paint("redlane:", "red", sys.stderr)
+    sys.stderr.write(f"{label} {single_line(message)}\n")
+
+
+def print_note(message: str) -> None:
+    """Say on standard error what a person should know, in one line."""
+    sys.stderr.write(f"redlane: {single_line(message)}\n")
+
+
+def print_json(value: object) -> None:
+    """Print one JSON value on one line of standard output; ASCII, so always safe."""
+    sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
