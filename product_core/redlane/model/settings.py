@@ -1,0 +1,171 @@
+"""The settings: one table of name, form, default and help, and its values.
+
+The dataclasses are the table. Parser, JSON Schema, `config check` and the manual are
+derived from it (policy format: Inbound scanning settings; settings.json).
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from redlane.model.field import Field, Kind
+
+__all__ = [
+    "GROUPS",
+    "SETTINGS",
+    "InboundScan",
+    "Proxy",
+    "Review",
+    "Settings",
+    "Sevsh",
+    "Tls",
+]
+
+_LONGEST_SECONDS = 86400
+_LONGEST_MILLISECONDS = 86_400_000
+_MOST_SEGMENTS = 1_000_000
+
+
+def _setting(kind: Kind, text: str, *, default: object, **limits: Any) -> Any:  # noqa: ANN401  # dataclasses.field is typed so
+    """A dataclass field that knows its row of the table."""
+    row = {"kind": kind, "help": text, **limits}
+    return dataclasses.field(default=default, metadata=row)
+
+
+@dataclass(frozen=True, slots=True)
+class Sevsh:
+    """`sevsh`: sessions and the shell wrapper."""
+
+    default_role: str | None = _setting(
+        Kind.NAME,
+        "the role of new sessions; without one, everything is blocked",
+        default=None,
+    )
+    validation_timeout_seconds: float = _setting(
+        Kind.NUMBER,
+        "how long the shell wrapper waits for a verdict before it refuses",
+        default=5,
+        positive=True,
+        maximum=_LONGEST_SECONDS,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InboundScan:
+    """`inbound_scan`: what comes back to the agent."""
+
+    enabled: bool = _setting(
+        Kind.BOOLEAN,
+        "scan what comes back to the agent",
+        default=True,
+    )
+    oversize_action: str = _setting(
+        Kind.STRING,
+        "what happens to content that is not fully scanned",
+        default="flag",
+        choices=("flag", "block", "allow"),
+    )
+    max_segments: int = _setting(
+        Kind.INTEGER,
+        "segments of text that classifiers score before they declare a remainder",
+        default=3,
+        minimum=1,
+        maximum=_MOST_SEGMENTS,
+    )
+    budget_ms: int = _setting(
+        Kind.INTEGER,
+        "wall-clock ceiling of classifiers for one response, in milliseconds",
+        default=2500,
+        minimum=1,
+        maximum=_LONGEST_MILLISECONDS,
+    )
+    max_buffer_bytes: int = _setting(
+        Kind.SIZE,
+        "the largest body that is buffered; larger ones take oversize_action",
+        default=8 * 1024 * 1024,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """`tls`: interception of HTTPS."""
+
+    intercept: bool = _setting(
+        Kind.BOOLEAN,
+        "decrypt HTTPS, so that policies see what it carries",
+        default=False,
+    )
+    passthrough_hosts: tuple[str, ...] = _setting(
+        Kind.STRINGS,
+        "hosts whose HTTPS is never decrypted",
+        default=(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """`review`: what becomes of the yellow lane."""
+
+    timeout_seconds: float = _setting(
+        Kind.NUMBER,
+        "how long flagged content waits for a decision",
+        default=30,
+        positive=True,
+        maximum=_LONGEST_SECONDS,
+    )
+    timeout_action: str = _setting(
+        Kind.STRING,
+        "what happens when nobody decides in time",
+        default="block",
+        choices=("block", "allow"),
+    )
+    jury: tuple[str, ...] = _setting(
+        Kind.STRINGS,
+        "the reviewers, by name, that are asked before a person",
+        default=(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """`proxy`: the agent's way to the network."""
+
+    listen: str = _setting(
+        Kind.ADDRESS,
+        "where the proxy listens; port 0 picks a free one",
+        default="127.0.0.1:0",
+    )
+    scan_headers: bool = _setting(
+        Kind.BOOLEAN,
+        "show policies the request's headers as well",
+        default=False,
+    )
+    provider_hosts: tuple[str, ...] = _setting(
+        Kind.STRINGS,
+        "model providers' hosts, whose request and response bodies are not judged",
+        default=(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that settings.json may say, with the defaults for what it does not."""
+
+    sevsh: Sevsh = Sevsh()
+    inbound_scan: InboundScan = InboundScan()
+    tls: Tls = Tls()
+    review: Review = Review()
+    proxy: Proxy = Proxy()
+
+
+GROUPS: dict[str, type] = {
+    each.name: type(each.default) for each in dataclasses.fields(Settings)
+}
+"""The dataclass of each group of settings."""
+
+SETTINGS: tuple[Field, ...] = tuple(
+    Field(f"{group}.{each.name}", default=each.default, **each.metadata)
+    for group, members in GROUPS.items()
+    for each in dataclasses.fields(members)
+)
+"""Every setting by its dotted name."""
