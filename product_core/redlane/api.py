@@ -1,5 +1,12 @@
 """All that a plugin may import: the names here keep their meaning between versions."""
 
+from redlane.execution import (
+    Command,
+    Ending,
+    command_problems,
+    run_all,
+    split_command,
+)
 from redlane.hookspecs import hookimpl
 from redlane.model.content import Content, Reader, SystemCall, ToolCall
 from redlane.model.matching import Answer, Matcher, MatchType, Outcome
@@ -9,8 +16,10 @@ from redlane.model.problem import Problem, Severity
 __all__ = [
     "Action",
     "Answer",
+    "Command",
     "Content",
     "Context",
+    "Ending",
     "MatchType",
     "Matcher",
     "Outcome",
@@ -20,5 +29,8 @@ __all__ = [
     "Severity",
     "SystemCall",
     "ToolCall",
+    "command_problems",
     "hookimpl",
+    "run_all",
+    "split_command",
 ]
