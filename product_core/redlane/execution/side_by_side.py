@@ -106,7 +106,7 @@ class _Run:
             self._running[index].kill()
         for index in late:
             self._running[index].stop()
-            told = f"did not exit within {self._seconds:g} seconds"
+            told = f"did not exit within {round(self._seconds, 1):g} seconds"
             self._end(index, Ending(Manner.TIMED_OUT, told))
 
     def _end(self, index: int, ending: Ending) -> None:

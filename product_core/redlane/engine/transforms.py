@@ -1,0 +1,78 @@
+"""Rewriting content for a Modify; any failure is an error, never the original."""
+
+import functools
+import time
+from collections.abc import Callable
+
+from redlane.errors import RedlaneError
+from redlane.execution import CHECK_SECONDS, Command, run_all, split_command
+from redlane.model.content import Content
+from redlane.model.policy import Transform, TransformType
+from redlane.patterns import CompiledPattern, compile_pattern, substitute
+
+__all__ = ["TransformError", "apply"]
+
+_Change = Callable[[bytes], bytes]
+
+
+class TransformError(RedlaneError):
+    """Content could not be rewritten, so it must not go on (policy format: Block)."""
+
+
+def apply(transform: Transform, content: Content) -> Content:
+    """`content`, rewritten by `transform` within `CHECK_SECONDS`.
+
+    The time is that of the whole content: a tool call is rewritten text by text. Raises
+    TransformError for whatever goes wrong.
+    """
+    try:
+        return content.rewritten(_within_time(_change(transform)))
+    except TransformError:
+        raise
+    except RedlaneError as error:
+        raise TransformError(str(error)) from error
+
+
+def _change(transform: Transform) -> Callable[[bytes, float], bytes]:
+    """What a transform does to one text in so many seconds."""
+    if transform.type is TransformType.EXECUTABLE:
+        return functools.partial(_piped, split_command(transform.command))
+    return functools.partial(
+        _substituted, _compiled(transform.pattern), transform.replacement
+    )
+
+
+def _within_time(change: Callable[[bytes, float], bytes]) -> _Change:
+    """`change` for one text after the other, all of them in the time of one."""
+    end = time.monotonic() + CHECK_SECONDS
+
+    def changed(text: bytes) -> bytes:
+        left = end - time.monotonic()
+        if left <= 0:
+            raise TransformError(f"took more than {CHECK_SECONDS:g} seconds")
+        return change(text, left)
+
+    return changed
+
+
+def _piped(words: tuple[str, ...], text: bytes, seconds: float) -> bytes:
+    """What the command writes, when it ends with status 0."""
+    (ending,) = run_all([Command(words, text, keeps_output=True)], seconds=seconds)
+    if ending.failure is not None or ending.status != 0:
+        raise TransformError(f"{words[0]!r} {ending.told}")
+    return ending.output
+
+
+def _substituted(
+    compiled: CompiledPattern,
+    replacement: str,
+    text: bytes,
+    seconds: float,  # noqa: ARG001  # a substitution has a limit of its own
+) -> bytes:
+    return substitute(compiled, replacement, text)
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> CompiledPattern:
+    """A compiled pattern, kept: policies are few and are used for each content."""
+    return compile_pattern(pattern)
