@@ -4,6 +4,8 @@ A plugin that fails to import or that misbehaves is reported and left out; polic
 its type then become load errors, so that a broken plugin never opens a door.
 """
 
+import contextlib
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions
@@ -14,6 +16,7 @@ import pluggy
 
 from redlane import hookspecs
 from redlane.hookspecs import ENTRY_POINT_GROUP
+from redlane.model.content import Reader
 from redlane.model.matching import MatchType
 from redlane.model.policy import Context
 
@@ -64,16 +67,18 @@ def find_plugins() -> Plugins:
     owners: dict[str, str] = {}
     reports, conflicts = [], []
     for distribution, entry_point in _entry_points():
-        offered, error = _load(manager, entry_point)
+        found, offered = _load(manager, distribution, entry_point)
+        reports.append(found)
+        owner = f"{found.name!r} of {found.distribution}"
         for match_type in offered:
-            owner = owners.setdefault(match_type.name, entry_point.name)
-            if owner != entry_point.name:
+            name = match_type.name
+            if name in types:
                 conflicts.append(
-                    f"match type {match_type.name!r} comes from two plugins, {owner!r} "
-                    f"and {entry_point.name!r}: uninstall one of them"
+                    f"match type {name!r} is offered twice, by {owners[name]} and by "
+                    f"{owner}: uninstall one of them"
                 )
-            types.setdefault(match_type.name, match_type)
-        reports.append(_report(distribution, entry_point, offered, error))
+            owners.setdefault(name, owner)
+            types.setdefault(name, match_type)
     return Plugins(MappingProxyType(types), tuple(reports), tuple(conflicts))
 
 
@@ -93,21 +98,36 @@ def _entry_points() -> list[tuple[Distribution, EntryPoint]]:
 
 
 def _load(
-    manager: pluggy.PluginManager, entry_point: EntryPoint
-) -> tuple[tuple[MatchType, ...], str | None]:
+    manager: pluggy.PluginManager, distribution: Distribution, entry_point: EntryPoint
+) -> tuple[PluginReport, tuple[MatchType, ...]]:
     """What one entry point offers, or why it cannot be used.
 
     This is a fail-closed boundary: whatever a plugin does wrong leaves its match types
-    unknown, which makes policies of those types load errors.
+    unknown, which makes policies of those types load errors. SystemExit is part of it:
+    a plugin must not choose the exit status of `redlane validate`.
     """
+    plugin: object = None
     try:
-        plugin = entry_point.load()
-        manager.register(plugin, name=entry_point.name)
-        manager.check_pending()
-        offered = _call(manager, plugin)
-    except Exception as error:  # noqa: BLE001  # a plugin may raise anything
-        return (), f"{type(error).__name__}: {error}".splitlines()[0]
-    return offered, None
+        # What a plugin prints must not mix with the JSON that a command prints.
+        with contextlib.redirect_stdout(sys.stderr):
+            plugin = entry_point.load()
+            offered = _register(
+                manager, plugin, f"{distribution.name}:{entry_point.name}"
+            )
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
+        if manager.is_registered(plugin):
+            manager.unregister(plugin)
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return _report(distribution, entry_point, (), reason), ()
+    return _report(distribution, entry_point, offered, None), offered
+
+
+def _register(
+    manager: pluggy.PluginManager, plugin: object, name: str
+) -> tuple[MatchType, ...]:
+    manager.register(plugin, name=name)
+    manager.check_pending()
+    return _call(manager, plugin)
 
 
 def _call(manager: pluggy.PluginManager, plugin: object) -> tuple[MatchType, ...]:
@@ -124,6 +144,8 @@ def _call(manager: pluggy.PluginManager, plugin: object) -> tuple[MatchType, ...
 
 def _shape_problem(match_type: Any) -> str | None:  # noqa: ANN401  # comes from outside
     """Why an object is no match type, or None."""
+    if isinstance(match_type, type):
+        return f"{match_type.__name__} is a class: offer an object of it"
     for member in ("name", "contexts", "reader", "fields", "decides_lane"):
         if not hasattr(match_type, member):
             return f"match type {match_type!r} has no attribute {member!r}"
@@ -132,9 +154,20 @@ def _shape_problem(match_type: Any) -> str | None:  # noqa: ANN401  # comes from
             return f"match type {match_type!r} has no method {method!r}"
     if not isinstance(match_type.name, str) or not match_type.name:
         return f"match type {match_type!r} has no name"
-    if not all(isinstance(each, Context) for each in match_type.contexts):
-        return f"match type {match_type.name!r} names unknown contexts"
-    return None
+    return _attribute_problem(match_type)
+
+
+def _attribute_problem(match_type: MatchType) -> str | None:
+    """Why an attribute of a match type has no value that it may have, or None."""
+    # Only checked here, because what a plugin offers has whatever types it likes.
+    sound = {
+        "contexts": all(isinstance(each, Context) for each in match_type.contexts),
+        "reader": isinstance(match_type.reader, Reader),
+        "fields": all(isinstance(each, str) for each in match_type.fields),
+        "decides_lane": isinstance(match_type.decides_lane, bool),
+    }
+    wrong = next((name for name, is_sound in sound.items() if not is_sound), None)
+    return wrong and f"match type {match_type.name!r} has an unusable {wrong!r}"
 
 
 def _report(

@@ -1,0 +1,78 @@
+"""`redlane plugins`: which plugins were found, where, and what is wrong with them."""
+
+import argparse
+import sys
+
+from redlane.cli import exit_codes
+from redlane.cli.output import print_json, single_line
+from redlane.cli.parser import Commands, add_command, add_group
+from redlane.plugins import PluginReport, Plugins, find_plugins
+
+__all__ = ["register"]
+
+
+def register(commands: Commands) -> None:
+    """Add `redlane plugins list`."""
+    group = add_group(
+        commands,
+        "plugins",
+        summary="list the plugins that were found",
+        examples="redlane plugins list --json",
+    )
+    parser = add_command(
+        group,
+        "list",
+        _list,
+        summary="list the plugins that were found",
+        description="""
+            List each plugin with the match types that it adds, its distribution,
+            version and place. A plugin that cannot be used is listed with the reason;
+            policies of its match type do not load.
+        """,
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    """Print what was found; a broken plugin is part of the answer, not a failure."""
+    plugins = find_plugins()
+    if arguments.json:
+        print_json(_described(plugins))
+    else:
+        for line in _lines(plugins):
+            sys.stdout.write(f"{single_line(line)}\n")
+    return exit_codes.OK
+
+
+def _described(plugins: Plugins) -> dict[str, object]:
+    """The plugins as JSON has them."""
+    return {
+        "plugins": [
+            {
+                "name": each.name,
+                "distribution": each.distribution,
+                "version": each.version,
+                "location": each.location,
+                "match_types": list(each.match_types),
+                "error": each.error,
+            }
+            for each in plugins.reports
+        ],
+        "conflicts": list(plugins.conflicts),
+    }
+
+
+def _lines(plugins: Plugins) -> list[str]:
+    """The plugins for people, one a line, and what is wrong as a whole."""
+    lines = [_line(each) for each in plugins.reports]
+    if not lines:
+        lines = ["no plugin is installed: every policy has an unknown type"]
+    return [*lines, *(f"error: {each}" for each in plugins.conflicts)]
+
+
+def _line(report: PluginReport) -> str:
+    origin = f"{report.distribution} {report.version}, {report.location}"
+    if report.error is not None:
+        return f"{report.name}: error: {report.error} ({origin})"
+    offered = ", ".join(report.match_types) or "no match type"
+    return f"{report.name}: {offered} ({origin})"

@@ -1,0 +1,161 @@
+"""Plugins are found, checked and reported; a broken one takes nothing down with it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from redlane.plugins import PluginReport, Plugins, find_plugins
+
+GOOD = """
+from redlane.api import Context, Reader, hookimpl
+
+class Offered:
+    name = "Sample"
+    contexts = frozenset(Context)
+    reader = Reader.PATTERN
+    fields = frozenset()
+    decides_lane = False
+    def problems(self, policy): return ()
+    def compile(self, policies): return None
+
+@hookimpl
+def redlane_match_types():
+    return (Offered(),)
+"""
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Puts a distribution of one module on the path, as an installer would."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def _install(module: str, source: str, *, entry_point: str = "") -> None:
+        (tmp_path / f"{module}.py").write_text(source)
+        info = tmp_path / f"{module}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {module.replace('_', '-')}\nVersion: 1.0\n"
+        )
+        (info / "entry_points.txt").write_text(
+            f"[redlane]\n{entry_point or module} = {module}\n"
+        )
+
+    yield _install
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+def report(plugins: Plugins, name: str) -> PluginReport:
+    (found,) = (each for each in plugins.reports if each.name == name)
+    return found
+
+
+def test_plugin_is_found_with_its_origin(install: Install, tmp_path: Path) -> None:
+    install("aa_sample", GOOD)
+    plugins = find_plugins()
+    found = report(plugins, "aa_sample")
+    assert found.distribution == "aa-sample"
+    assert found.version == "1.0"
+    assert Path(found.location) == tmp_path
+    assert (found.match_types, found.error) == (("Sample",), None)
+    assert plugins.match_types["Sample"].name == "Sample"
+    assert plugins.conflicts == ()
+
+
+BROKEN = {
+    "raises": ("raise RuntimeError('first\\nsecond')", "RuntimeError: first second"),
+    "leaves the program": ("import sys; sys.exit(0)", "SystemExit: 0"),
+    "is no Python": ("def (", "SyntaxError"),
+    "needs what is not there": ("import no_such_module", "ModuleNotFoundError"),
+    "has an unknown hook": (
+        GOOD.replace("def redlane_match_types", "def redlane_match_typs"),
+        "redlane_match_typs",
+    ),
+    "asks for an unknown argument": (
+        GOOD.replace("match_types()", "match_types(config)"),
+        "config",
+    ),
+    "raises in its hook": (GOOD.replace("return (", "raise OSError; ("), "OSError"),
+    "leaves in its hook": (GOOD.replace("return (", "raise SystemExit; ("), "SystemEx"),
+    "returns a number": (GOOD.replace("return (Offered(),)", "return 3"), "TypeError"),
+    "returns text": (GOOD.replace("return (Offered(),)", "return 'ab'"), "TypeError"),
+    "returns a class": (GOOD.replace("(Offered(),)", "(Offered,)"), "is a class"),
+    "has no name": (GOOD.replace('"Sample"', '""'), "no name"),
+    "has no reader": (GOOD.replace("reader =", "reeder ="), "'reader'"),
+    "has an unknown reader": (GOOD.replace("Reader.PATTERN", "'x'"), "reader"),
+    "has unknown contexts": (GOOD.replace("frozenset(Context)", "{'x'}"), "contexts"),
+    "has no contexts": (GOOD.replace("frozenset(Context)", "None"), "TypeError"),
+    "has fields that are no names": (GOOD.replace("frozenset()", "{1}"), "fields"),
+    "has no compile": (GOOD.replace("def compile", "def compyle"), "'compile'"),
+    "says nothing of lanes": (GOOD.replace("= False", "= None"), "decides_lane"),
+    "describes itself badly": (
+        GOOD.replace('name = "Sample"', "def __repr__(self): return 1"),
+        "TypeError",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "reason"), BROKEN.values(), ids=BROKEN)
+def test_broken_plugin_is_reported_and_left_out(
+    install: Install, source: str, reason: str
+) -> None:
+    install("aa_broken", source)
+    install("zz_sound", GOOD.replace('"Sample"', '"Sound"'))
+    plugins = find_plugins()
+    error = report(plugins, "aa_broken").error
+    assert error is not None
+    assert reason in error
+    assert "\n" not in error
+    assert "Sample" not in plugins.match_types
+    assert report(plugins, "zz_sound").match_types == ("Sound",)
+    assert report(plugins, "match_executable").match_types == ("Executable",)
+
+
+def test_plugin_that_offers_nothing_is_no_error(install: Install) -> None:
+    install("aa_empty", "")
+    found = report(find_plugins(), "aa_empty")
+    assert (found.match_types, found.error) == ((), None)
+
+
+def test_two_plugins_of_one_type_are_a_conflict(install: Install) -> None:
+    install("aa_first", GOOD)
+    install("bb_second", GOOD)
+    (conflict,) = find_plugins().conflicts
+    assert "'Sample'" in conflict
+    assert "aa-first" in conflict
+    assert "bb-second" in conflict
+
+
+def test_entry_points_of_one_name_are_two_plugins(install: Install) -> None:
+    install("aa_first", GOOD, entry_point="same")
+    install("bb_second", GOOD, entry_point="same")
+    plugins = find_plugins()
+    assert [each.error for each in plugins.reports if each.name == "same"] == [None] * 2
+    assert len(plugins.conflicts) == 1
+
+
+def test_impostor_of_a_type_of_ours_is_a_conflict(install: Install) -> None:
+    source = GOOD.replace('"Sample"', '"Executable"')
+    install("aa_impostor", source, entry_point="match_executable")
+    (conflict,) = find_plugins().conflicts
+    assert "redlane-match-executable" in conflict
+
+
+def test_type_that_one_plugin_offers_twice_is_a_conflict(install: Install) -> None:
+    install("aa_twice", GOOD.replace("(Offered(),)", "(Offered(), Offered())"))
+    (conflict,) = find_plugins().conflicts
+    assert "aa-twice" in conflict
+
+
+def test_what_a_plugin_prints_does_not_mix_with_answers(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("aa_chatty", f"print('imported')\n{GOOD}")
+    find_plugins()
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "imported" in captured.err
