@@ -14,7 +14,15 @@ from types import MappingProxyType
 
 from redlane.model.policy import Action, Context
 
-__all__ = ["Content", "Reader", "SystemCall", "TextContent", "ToolCall", "readable"]
+__all__ = [
+    "Content",
+    "Reader",
+    "ShellCommand",
+    "SystemCall",
+    "TextContent",
+    "ToolCall",
+    "readable",
+]
 
 
 class Reader(StrEnum):
@@ -26,6 +34,18 @@ class Reader(StrEnum):
 
     PATTERN = "pattern"
     CHECKER = "checker"
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCommand:
+    """A simple command of a shell text: the variables it assigns, and its words.
+
+    Quotes are removed; what is not known before it runs stands as written (`$x`). A
+    `for` over a variable assigns it too, and has no words.
+    """
+
+    words: tuple[str, ...] = ()
+    assigned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +97,11 @@ class Content(ABC):
     def call(self) -> ToolCall | None:
         """The tool call, in context Mcp."""
         return None
+
+    @property
+    def commands(self) -> tuple[ShellCommand, ...]:
+        """Every simple command, however wrapped, in context Shell."""
+        return ()
 
     @property
     def system_call(self) -> SystemCall | None:

@@ -42,7 +42,8 @@ class Verdict:
 
     `content` is the rewritten content when a Modify applied, else None. With Modify
     and Flag together `decision` is FLAG, `policy` the Flag's id and `modified_by` the
-    Modify's. `ruleset` is the digest of the rules that judged.
+    Modify's. `ruleset` is the digest of the rules that judged. `kill` is true when the
+    Block that matched a system call asks for the process to be killed.
     """
 
     decision: Decision
@@ -54,3 +55,4 @@ class Verdict:
     role: str | None = None
     context: str = ""
     ruleset: str = ""
+    kill: bool = False

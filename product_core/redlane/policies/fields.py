@@ -73,13 +73,13 @@ POLICY = _table(
         Kind.STRING,
         "what a match does",
         required=True,
-        choices=tuple(Action),
+        choices=tuple(each.value for each in Action),
     ),
     Field(
         "context",
         Kind.STRING,
         "what traffic it sees",
-        choices=tuple(Context),
+        choices=tuple(each.value for each in Context),
         default=Context.ALL,
     ),
     Field(
@@ -124,7 +124,7 @@ TRANSFORM = _table(
         Kind.STRING,
         "how it rewrites",
         required=True,
-        choices=tuple(TransformType),
+        choices=tuple(each.value for each in TransformType),
     ),
     Field(
         "pattern",

@@ -98,12 +98,12 @@ def _group(policies: list[Policy], match_types: Mapping[str, MatchType]) -> Grou
         action = Action.BLOCK if match_type.decides_lane else policy.action
         if policy.context is not Context.SYSCALL:
             splits[policy.context, action, policy.type].append(policy)
-        if syscalls_of(policy):
+        if syscalls_of(policy) and Context.SYSCALL in match_type.contexts:
             splits[Context.SYSCALL, action, policy.type].append(policy)
     groups: dict[tuple[Context, Action], list[BoundMatcher]] = defaultdict(list)
     for (context, action, type_name), members in splits.items():
         bound = _bind(match_types[type_name], members, context)
-        for each in _contexts_of(context):
+        for each in _contexts_of(context) & match_types[type_name].contexts:
             groups[each, action].append(bound)
     return {key: tuple(matchers) for key, matchers in groups.items()}
 
@@ -116,8 +116,8 @@ def _bind(
     return BoundMatcher(match_type.compile(policies), match_type.reader)
 
 
-def _contexts_of(context: Context) -> tuple[Context, ...]:
+def _contexts_of(context: Context) -> frozenset[Context]:
     """The contexts that a policy's context stands for; Syscall needs `syscall`."""
     if context is not Context.ALL:
-        return (context,)
-    return (Context.SHELL, Context.NETWORK, Context.INBOUND, Context.MCP)
+        return frozenset({context})
+    return frozenset(Context) - {Context.SYSCALL, Context.ALL}

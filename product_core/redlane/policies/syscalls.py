@@ -47,13 +47,7 @@ class SyscallMatcher:
                     filters.setdefault(name, []).append(policy)
                 else:
                     self._named.setdefault(name, []).append(policy.order)
-        self._filters: dict[str, tuple[Matcher, frozenset[int]]] = {
-            name: (
-                match_type.compile(members),
-                frozenset(each.order for each in members),
-            )
-            for name, members in filters.items()
-        }
+        self._filters = _compiled(match_type, filters)
 
     def answers(
         self,
@@ -67,41 +61,62 @@ class SyscallMatcher:
             return []
         if self._checks:
             return self._checked(content, call, before)
-        orders = {*self._named.get(call.name, ()), *self._by_path(content, call)}
-        return [
-            Answer(order, Outcome.YES) for order in sorted(orders) if order < before
-        ]
+        named = [Answer(o, Outcome.YES) for o in self._named.get(call.name, ())]
+        found = [*named, *self._by_path(content, call)]
+        return sorted(
+            (answer for answer in found if answer.order < before),
+            key=lambda answer: answer.order,
+        )
 
     def _checked(
         self, content: Content, call: SystemCall, before: int
     ) -> Iterable[Answer]:
-        """Ask the checkers of this system call, with its description as the text."""
-        if call.name not in self._filters:
+        """Ask the checkers of this system call, with its description as the text.
+
+        An Allow never matches a path that could not be read, whatever a checker says.
+        """
+        if call.name not in self._filters or (self._every_path and None in call.paths):
             return []
         matcher, _ = self._filters[call.name]
         return matcher.answers(content, (_description(call),), before)
 
-    def _by_path(self, content: Content, call: SystemCall) -> frozenset[int]:
+    def _by_path(self, content: Content, call: SystemCall) -> Iterable[Answer]:
         """The path filters that match: any candidate, or for an Allow every one.
 
-        An unreadable path matches, except for an Allow, which it never matches.
+        An unreadable path matches, except for an Allow, which it never matches. What a
+        matcher answers other than YES stands, whichever path it was about: a failure
+        for one path must not be outvoted by the others.
         """
         if call.name not in self._filters or not call.paths:
-            return frozenset()
+            return []
         matcher, orders = self._filters[call.name]
         if None in call.paths:
-            return frozenset() if self._every_path else orders
-        limit = max(orders) + 1
-        matched = [
-            frozenset(
-                answer.order
-                for answer in matcher.answers(content, (_path_text(path),), limit)
+            return [] if self._every_path else [Answer(o, Outcome.YES) for o in orders]
+        failed: dict[int, Answer] = {}
+        matched: list[frozenset[int]] = []
+        for path in {_path_text(each) for each in call.paths if each is not None}:
+            answers = list(matcher.answers(content, (path,), max(orders) + 1))
+            matched.append(
+                frozenset(a.order for a in answers if a.outcome is Outcome.YES)
             )
-            for path in dict.fromkeys(call.paths)
-            if path is not None
-        ]
+            failed |= {a.order: a for a in answers if a.outcome is not Outcome.YES}
         combine = frozenset.intersection if self._every_path else frozenset.union
-        return combine(*matched)
+        matching = combine(*matched) - failed.keys()
+        return [*failed.values(), *(Answer(o, Outcome.YES) for o in matching)]
+
+
+def _compiled(
+    match_type: MatchType, filters: dict[str, list[Policy]]
+) -> dict[str, tuple[Matcher, frozenset[int]]]:
+    """A matcher for each system call; calls with the same policies share it."""
+    shared: dict[frozenset[int], Matcher] = {}
+    made = {}
+    for name, members in filters.items():
+        orders = frozenset(each.order for each in members)
+        if orders not in shared:
+            shared[orders] = match_type.compile(members)
+        made[name] = (shared[orders], orders)
+    return made
 
 
 def _path_text(path: str) -> bytes:

@@ -1,0 +1,145 @@
+"""`redlane config`: check what is on disk, list the builtins, print the schemas."""
+
+import argparse
+import os
+import sys
+from importlib.resources import files
+
+from redlane.cli import exit_codes
+from redlane.cli.output import paint, print_json, print_note, single_line
+from redlane.cli.parser import Commands, add_command, add_group
+from redlane.model.problem import Finding, Severity
+from redlane.paths import Paths
+from redlane.policies.loaded import Loaded
+
+__all__ = ["register"]
+
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
+
+
+def register(commands: Commands) -> None:
+    """Add `redlane config` and what it holds."""
+    group = add_group(
+        commands,
+        "config",
+        summary="check policies, roles and settings",
+        examples="""
+            redlane config check
+            redlane config check --json
+            redlane config list-builtins
+            redlane config schema policies
+        """,
+    )
+    check = add_command(
+        group,
+        "check",
+        _check,
+        summary="look for mistakes in policies, roles and settings",
+        description="""
+            Read every policy and role file and the settings, and print each error and
+            warning on a line of its own. Exit code 0 without errors (warnings are
+            allowed), 1 with any.
+        """,
+        examples="""
+            redlane config check
+            REDLANE_HOME=./rules redlane config check --json
+        """,
+    )
+    check.add_argument("--json", action="store_true", help="print one JSON object")
+    builtins = add_command(
+        group,
+        "list-builtins",
+        _list_builtins,
+        summary="list the builtin policies, which no role can switch off",
+        examples="redlane config list-builtins --json",
+    )
+    builtins.add_argument("--json", action="store_true", help="print one JSON array")
+    schema = add_command(
+        group,
+        "schema",
+        _schema,
+        summary="print the JSON Schema of a kind of file, for editors",
+        examples="redlane config schema policies > ~/.redlane/policies.schema.json",
+    )
+    schema.add_argument("kind", choices=("policies", "roles", "settings"))
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from redlane.plugins import find_plugins  # noqa: PLC0415  # only checking needs them
+    from redlane.policies.loading import load  # noqa: PLC0415  # as above
+
+    loaded = load(Paths.from_environment(os.environ), find_plugins())
+    if arguments.json:
+        _print_as_json(loaded)
+    else:
+        _print_as_text(loaded)
+    return exit_codes.FINDING if loaded.errors else exit_codes.OK
+
+
+def _print_as_json(loaded: Loaded) -> None:
+    print_json(
+        {
+            "errors": [_as_object(each) for each in loaded.errors],
+            "warnings": [_as_object(each) for each in loaded.warnings],
+            "policies": len(loaded.ruleset.policies),
+            "roles": len(loaded.ruleset.roles),
+        }
+    )
+
+
+def _as_object(finding: Finding) -> dict[str, str]:
+    return {
+        "file": _printable(finding.file),
+        "subject": finding.subject,
+        "message": finding.message,
+    }
+
+
+def _print_as_text(loaded: Loaded) -> None:
+    for finding in (*loaded.errors, *loaded.warnings):
+        label = paint(f"{finding.severity}:", _COLOURS[finding.severity], sys.stdout)
+        place = [finding.file, finding.subject, finding.message]
+        sys.stdout.write(f"{label} {single_line(': '.join(filter(None, place)))}\n")
+    counts = [
+        _count(len(loaded.errors), "error"),
+        _count(len(loaded.warnings), "warning"),
+        _count(len(loaded.ruleset.policies), "policy", "policies"),
+        _count(len(loaded.ruleset.roles), "role"),
+    ]
+    print_note(", ".join(counts))
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _printable(text: str) -> str:
+    """A file name as text: bytes that are not UTF-8 arrive as lone surrogates."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _list_builtins(arguments: argparse.Namespace) -> int:
+    from redlane.engine.builtins import BUILTINS  # noqa: PLC0415  # only needed here
+
+    if arguments.json:
+        print_json(
+            [
+                {
+                    "id": each.id,
+                    "description": each.description,
+                    "contexts": [str(context) for context in sorted(each.contexts)],
+                }
+                for each in BUILTINS
+            ]
+        )
+        return exit_codes.OK
+    for each in BUILTINS:
+        contexts = ", ".join(sorted(each.contexts))
+        sys.stdout.write(f"{each.id} ({contexts}): {each.description}\n")
+    return exit_codes.OK
+
+
+def _schema(arguments: argparse.Namespace) -> int:
+    schema = files("redlane") / "schemas" / f"{arguments.kind}.schema.json"
+    sys.stdout.write(schema.read_text(encoding="utf-8"))
+    return exit_codes.OK

@@ -1,0 +1,218 @@
+"""One object of a policy or role file to a value, with everything wrong about it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from redlane.model.matching import MatchType
+from redlane.model.policy import Action, Context, Policy, Role, Transform
+from redlane.model.problem import Finding, Problem, Severity
+from redlane.plugins import Plugins
+from redlane.policies.asking import problems_of
+from redlane.policies.documents import Violation, check_document
+from redlane.policies.effects import policy_effects
+from redlane.policies.fields import CONDITIONS, FORMAT_TYPES, POLICY, ROLE
+from redlane.policies.nearness import nearest, short
+from redlane.policies.sources import Entry
+from redlane.policies.syscall_names import SYSCALL_NAMES
+from redlane.policies.syscalls import syscalls_of
+from redlane.policies.transforms import check_transform, parse_transform
+from redlane.policies.unknown import unknown_type
+
+__all__ = [
+    "ParsedPolicy",
+    "ParsedRole",
+    "form_violations",
+    "parse_policy",
+    "parse_role",
+]
+
+_NOT_ASKED_ABOUT = frozenset(
+    {
+        "id",
+        "transform",
+        "kill",
+        "description",
+        "reason",
+        "suggestion",
+        "tags",
+        "$schema",
+    }
+)
+"""Fields that no match type reads: errors in them do not keep it from being asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPolicy:
+    """A policy, or None when it has an error; its id, or "" when it has none."""
+
+    entry: Entry
+    id: str
+    policy: Policy | None
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRole:
+    """A role, or None when it has an error; its name, or "" when it has none."""
+
+    entry: Entry
+    name: str
+    role: Role | None
+    findings: tuple[Finding, ...]
+
+
+def parse_policy(entry: Entry, order: int, plugins: Plugins) -> ParsedPolicy:
+    """Check one member of a policy file in every respect but its neighbours."""
+    document = entry.value
+    if not isinstance(document, dict):
+        problem = _error(f"a policy must be an object, not {short(document)}")
+        return ParsedPolicy(entry, "", None, _findings(entry, "", [problem]))
+    name = _name(document, "id")
+    match_type = _match_type(document, plugins)
+    violations = form_violations(document, match_type.fields if match_type else ())
+    problems = [each.problem for each in violations]
+    wrong = {each.field for each in violations if each.is_error}
+    if match_type is None and "type" not in wrong:
+        problems.append(_error(unknown_type(document["type"], plugins)))
+        wrong.add("type")
+    transform = None
+    if document.get("transform") is not None and "transform" not in wrong:
+        transform, unworkable = parse_transform(document["transform"])
+        problems.extend(unworkable)
+    policy = None
+    if match_type is not None and wrong <= _NOT_ASKED_ABOUT:
+        policy = _policy(document, entry, order, name, transform, match_type, wrong)
+        problems.extend(_meaning(policy, match_type))
+        problems.extend(_warning(each) for each in policy_effects(document))
+    broken = any(each.severity is Severity.ERROR for each in problems)
+    findings = _findings(entry, name, problems)
+    return ParsedPolicy(entry, name, None if broken else policy, findings)
+
+
+def parse_role(entry: Entry) -> ParsedRole:
+    """Check one member of a role file in every respect but its neighbours."""
+    document = entry.value
+    if not isinstance(document, dict):
+        problem = _error(f"a role must be an object, not {short(document)}")
+        return ParsedRole(entry, "", None, _findings(entry, "", [problem]))
+    name = _name(document, "name")
+    violations = check_document(ROLE, (), document)
+    problems = [each.problem for each in violations]
+    role = None
+    if not any(each.is_error for each in violations):
+        role = Role(
+            name=name,
+            policies=tuple(document["policies"]),
+            is_dynamic=bool(document.get("is_dynamic")),
+            description=document.get("description"),
+            source=entry.file,
+        )
+        problems.extend(_warning(each) for each in _role_effects(role))
+    return ParsedRole(entry, name, role, _findings(entry, name, problems))
+
+
+def _name(document: dict[str, Any], field: str) -> str:
+    """The name under which findings about an object are told."""
+    value = document.get(field)
+    return value if isinstance(value, str) else ""
+
+
+def _match_type(document: dict[str, Any], plugins: Plugins) -> MatchType | None:
+    type_name = document.get("type")
+    return plugins.match_types.get(type_name) if isinstance(type_name, str) else None
+
+
+def form_violations(
+    document: dict[str, Any], extra: Iterable[str] = ()
+) -> list[Violation]:
+    """What is wrong with the form of a policy and its transform, as the schema has it.
+
+    `extra` names the fields that only its match type knows.
+    """
+    violations = check_document(POLICY, CONDITIONS, document, extra)
+    if isinstance(document.get("transform"), dict):
+        violations.extend(check_transform(document["transform"]))
+    return violations
+
+
+def _policy(
+    document: dict[str, Any],
+    entry: Entry,
+    order: int,
+    name: str,
+    transform: Transform | None,
+    match_type: MatchType,
+    wrong: set[str],
+) -> Policy:
+    """The policy, with what is `wrong` left out; no match type reads that."""
+    value = {key: each for key, each in document.items() if key not in wrong}
+    syscall = value.get("syscall") or ()
+    return Policy(
+        id=name,
+        type=match_type.name,
+        action=Action(value["action"]),
+        context=Context(value.get("context") or Context.ALL),
+        order=order,
+        source=entry.file,
+        pattern=value.get("pattern"),
+        kill=bool(value.get("kill")),
+        syscalls=(syscall,) if isinstance(syscall, str) else tuple(syscall),
+        transform=transform,
+        server=value.get("server"),
+        tool=value.get("tool"),
+        model=value.get("model"),
+        block_threshold=value.get("block_threshold"),
+        flag_threshold=value.get("flag_threshold"),
+        description=value.get("description"),
+        reason=value.get("reason"),
+        suggestion=value.get("suggestion"),
+        tags=tuple(value.get("tags") or ()),
+        options={
+            key: each
+            for key, each in value.items()
+            if each is not None and key in match_type.fields and key not in POLICY
+        },
+    )
+
+
+def _meaning(policy: Policy, match_type: MatchType) -> Iterator[Problem]:
+    """What is wrong with a policy whose form is right."""
+    if policy.type not in FORMAT_TYPES and policy.context not in match_type.contexts:
+        supported = ", ".join(each for each in Context if each in match_type.contexts)
+        yield _error(f"{policy.type} policies support only the contexts {supported}")
+    for name in syscalls_of(policy):
+        if name not in SYSCALL_NAMES:
+            near = nearest(name, sorted(SYSCALL_NAMES))
+            hint = f"; did you mean {near!r}?" if near else ""
+            yield _error(f"`pattern`: {short(name)} is no system call{hint}")
+    problems = problems_of(match_type, policy)
+    yield from problems
+    if policy.pattern == "" and policy.type in ("Simple", "Regex") and not problems:
+        yield _warning("an empty `pattern` matches everything")
+
+
+def _role_effects(role: Role) -> Iterator[str]:
+    if role.is_dynamic:
+        yield "`is_dynamic` is reserved: the role is used as it stands"
+    if not role.policies:
+        yield "the role activates no policy: under it, everything is allowed"
+
+
+def _findings(
+    entry: Entry, subject: str, problems: Iterable[Problem]
+) -> tuple[Finding, ...]:
+    """Problems with their place; an object without a name is told by its position."""
+    place = f"{entry.place}: " if entry.place and not subject else ""
+    return tuple(
+        Finding(each.severity, entry.file, subject, f"{place}{each.message}")
+        for each in problems
+    )
+
+
+def _error(message: str) -> Problem:
+    return Problem(Severity.ERROR, message)
+
+
+def _warning(message: str) -> Problem:
+    return Problem(Severity.WARNING, message)

@@ -1,0 +1,213 @@
+"""JSON Schemas (draft 2020-12) of the files, derived from the tables of fields.
+
+The copies in `redlane/schemas` are for editors; the loader never reads them. They say
+what the loader says about form; what needs more than one object (duplicate ids,
+dangling references) or an engine (patterns that do not compile) is the loader's alone.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from redlane.model.field import Field, Kind
+from redlane.model.settings import GROUPS, SETTINGS
+from redlane.policies.fields import (
+    CONDITIONS,
+    POLICY,
+    ROLE,
+    TRANSFORM,
+    TRANSFORM_CONDITIONS,
+    Condition,
+    Table,
+)
+from redlane.policies.settings import ALWAYS_KNOWN
+from redlane.policies.values import ADDRESS, SIZE, UNPRINTABLE
+
+__all__ = ["SCHEMAS", "policies_schema", "roles_schema", "settings_schema"]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+Schema = dict[str, Any]
+
+
+def policies_schema() -> Schema:
+    """The schema of a policy file: one policy or an array of them."""
+    definitions = {
+        "policy": _object(POLICY, CONDITIONS, {"transform": _reference("transform")}),
+        "transform": _object(TRANSFORM, TRANSFORM_CONDITIONS),
+    }
+    return _file("Redlane policies", "policy", definitions)
+
+
+def roles_schema() -> Schema:
+    """The schema of a role file: one role or an array of them."""
+    return _file("Redlane roles", "role", {"role": _object(ROLE, ())})
+
+
+def settings_schema() -> Schema:
+    """The schema of settings.json: nested objects, or dotted names at the top."""
+    groups = {
+        group: _or_null({"type": "object", "properties": _members(group)})
+        for group in GROUPS
+    }
+    dotted = {field.name: _value(field) for field in SETTINGS}
+    described: Schema = {name: {} for name in ALWAYS_KNOWN}
+    return {
+        "$schema": _DIALECT,
+        "title": "Redlane settings",
+        "type": "object",
+        "properties": {**groups, **dotted, **described},
+        "allOf": [_given_once(field.name) for field in SETTINGS],
+    }
+
+
+SCHEMAS: dict[str, Callable[[], Schema]] = {
+    "policies": policies_schema,
+    "roles": roles_schema,
+    "settings": settings_schema,
+}
+"""How each shipped schema is made."""
+
+
+def _file(title: str, member: str, definitions: dict[str, Schema]) -> Schema:
+    one = _reference(member)
+    return {
+        "$schema": _DIALECT,
+        "title": title,
+        "if": {"type": "array"},
+        "then": {"items": one},
+        "else": one,
+        "$defs": definitions,
+    }
+
+
+def _reference(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _object(
+    table: Table,
+    conditions: Iterable[Condition],
+    nested: dict[str, Schema] | None = None,
+) -> Schema:
+    """An object of the table's fields; other fields are the loader's to judge."""
+    properties = {name: _value(field) for name, field in table.items()}
+    for name, schema in (nested or {}).items():
+        described = properties[name].pop("description")
+        properties[name] = {"description": described, **_or_null(schema)}
+    made = {
+        "type": "object",
+        "properties": properties,
+        "required": [field.name for field in table.values() if field.required],
+        "allOf": [_condition(table, each) for each in conditions],
+    }
+    return {key: value for key, value in made.items() if value}
+
+
+def _members(group: str) -> dict[str, Schema]:
+    return {
+        field.name.removeprefix(f"{group}."): _value(field)
+        for field in SETTINGS
+        if field.name.startswith(f"{group}.")
+    }
+
+
+def _given_once(dotted: str) -> Schema:
+    """Not nested and dotted at the same time."""
+    group, _, name = dotted.partition(".")
+    nested = {"type": "object", "required": [name]}
+    return {"not": {"required": [dotted, group], "properties": {group: nested}}}
+
+
+def _condition(table: Table, condition: Condition) -> Schema:
+    """`if` the condition applies, `then` one of its needs is given."""
+    applies: list[Schema] = [
+        _has_value(table[name], values) for name, values in condition.when.items()
+    ]
+    if condition.given:
+        applies.append(_given(condition.given))
+    then: Schema | bool = False
+    if condition.needs:
+        then = {"anyOf": [_given(name) for name in condition.needs]}
+    return {"if": {"allOf": applies}, "then": then}
+
+
+def _has_value(field: Field, values: tuple[str, ...]) -> Schema:
+    """The field has one of the values; an absent or null one has its default."""
+    listed: list[str | None] = [str(value) for value in values]
+    if field.default in values:
+        return {"properties": {field.name: {"enum": [*listed, None]}}}
+    return {"required": [field.name], "properties": {field.name: {"enum": listed}}}
+
+
+def _given(name: str) -> Schema:
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+
+
+def _value(field: Field) -> Schema:
+    """What one field may hold; an optional one may be null."""
+    form = _FORMS[field.kind](field)
+    schema = form if field.required or field.kind is Kind.ANY else _or_null(form)
+    default = {} if field.default is None else {"default": _default(field)}
+    return {"description": field.help, **schema, **default}
+
+
+def _default(field: Field) -> object:
+    if field.kind is Kind.SIZE and isinstance(field.default, int):
+        return f"{field.default // 1024**2}MB"
+    return list(field.default) if isinstance(field.default, tuple) else field.default
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _string(field: Field) -> Schema:
+    return {
+        "type": "string",
+        **({"enum": list(field.choices)} if field.choices else {}),
+    }
+
+
+def _name(_field: Field) -> Schema:
+    return {"type": "string", "minLength": 1, "not": {"pattern": UNPRINTABLE}}
+
+
+def _strings(field: Field) -> Schema:
+    return {"type": "array", "items": {**_string(field), "minLength": 1}}
+
+
+def _string_or_strings(field: Field) -> Schema:
+    one = {**_string(field), "minLength": 1}
+    return {"anyOf": [one, {"type": "array", "minItems": 1, "items": one}]}
+
+
+def _number(field: Field) -> Schema:
+    return {"type": "number", **_limits(field)}
+
+
+def _integer(field: Field) -> Schema:
+    return {"type": "integer", **_limits(field)}
+
+
+def _limits(field: Field) -> Schema:
+    limits = {
+        "exclusiveMinimum": 0 if field.positive else None,
+        "minimum": field.minimum,
+        "maximum": field.maximum,
+    }
+    return {key: value for key, value in limits.items() if value is not None}
+
+
+_FORMS: dict[Kind, Callable[[Field], Schema]] = {
+    Kind.STRING: _string,
+    Kind.NAME: _name,
+    Kind.STRINGS: _strings,
+    Kind.STRING_OR_STRINGS: _string_or_strings,
+    Kind.BOOLEAN: lambda _: {"type": "boolean"},
+    Kind.NUMBER: _number,
+    Kind.INTEGER: _integer,
+    Kind.SIZE: lambda _: {"type": "string", "pattern": SIZE},
+    Kind.ADDRESS: lambda _: {"type": "string", "pattern": ADDRESS},
+    Kind.OBJECT: lambda _: {"type": "object"},
+    Kind.ANY: lambda _: {},
+}

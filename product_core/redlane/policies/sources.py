@@ -1,0 +1,139 @@
+"""What is on disk: every policy, role and settings file, read once and parsed.
+
+Directory files come in the order of their names, bytewise; the legacy file only counts
+when the directory holds no policy (policy format: File locations). A directory with a
+broken file counts as holding some, so that damage never brings old rules back.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from redlane.errors import LoadError
+from redlane.model.problem import Finding, Severity
+from redlane.paths import Paths
+from redlane.policies.documents import check_document
+from redlane.policies.fields import LEGACY
+from redlane.policies.files import Listing, list_json, read_file
+from redlane.policies.nearness import near_miss
+from redlane.policies.strictjson import JsonError, parse_json
+
+__all__ = ["Entry", "Sources", "read_sources"]
+
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One member of a file, before anything of it is checked.
+
+    `place` tells members of an array apart: "entry 3", or "" for a single object.
+    """
+
+    file: str
+    place: str
+    value: Any
+
+
+@dataclass(slots=True)
+class Sources:
+    """All that was read; findings are kept apart by what they leave unknown."""
+
+    policies: list[Entry] = field(default_factory=list)
+    roles: list[Entry] = field(default_factory=list)
+    settings: Any = None
+    policy_findings: list[Finding] = field(default_factory=list)
+    role_findings: list[Finding] = field(default_factory=list)
+    settings_findings: list[Finding] = field(default_factory=list)
+
+
+def read_sources(paths: Paths) -> Sources:
+    """Read everything that `paths` names."""
+    sources = Sources()
+    settings = _read(paths.settings, sources.settings_findings, may_be_absent=True)
+    sources.settings = {} if settings is _ABSENT else settings
+    _read_directory(paths.policies, sources.policies, sources.policy_findings)
+    errors = any(each.severity is Severity.ERROR for each in sources.policy_findings)
+    if not sources.policies and not errors:
+        _read_legacy(paths.legacy_policies, sources)
+    _read_directory(paths.roles, sources.roles, sources.role_findings)
+    return sources
+
+
+def _read_directory(
+    directory: Path, entries: list[Entry], findings: list[Finding]
+) -> None:
+    try:
+        listing = list_json(directory)
+    except LoadError as error:
+        findings.append(Finding(Severity.ERROR, str(directory), "", str(error)))
+        listing = Listing(())
+    for path in listing.files:
+        value = _read(path, findings)
+        if value is not _ABSENT:
+            entries.extend(_members(path, value))
+    findings.extend(
+        Finding(Severity.WARNING, str(path), "", f"not read: {_why_ignored(path)}")
+        for path in listing.ignored
+    )
+
+
+def _why_ignored(path: Path) -> str:
+    if path.name.startswith("."):
+        return "hidden files are editors' leftovers"
+    return "the name must end in .json, in small letters"
+
+
+def _read(path: Path, findings: list[Finding], *, may_be_absent: bool = False) -> Any:  # noqa: ANN401  # any JSON value
+    """The value of a file; _ABSENT when there is none, or an error was noted."""
+    try:
+        if may_be_absent and _is_absent(path):
+            return _ABSENT
+        return parse_json(read_file(path))
+    except (LoadError, JsonError) as error:
+        findings.append(Finding(Severity.ERROR, str(path), "", str(error)))
+        return _ABSENT
+
+
+def _is_absent(path: Path) -> bool:
+    """Whether nothing has this name; a link to nothing is something."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False  # reading it will tell why
+    return False
+
+
+def _members(path: Path, value: Any) -> Iterable[Entry]:  # noqa: ANN401  # any JSON value
+    if not isinstance(value, list):
+        return [Entry(str(path), "", value)]
+    return [
+        Entry(str(path), f"entry {number}", member)
+        for number, member in enumerate(value, 1)
+    ]
+
+
+def _read_legacy(path: Path, sources: Sources) -> None:
+    """The legacy file: an object, an array, or `{policies, roles}`."""
+    value = _read(path, sources.policy_findings, may_be_absent=True)
+    if value is _ABSENT:
+        sources.role_findings.extend(sources.policy_findings)
+    elif isinstance(value, dict) and _holds_both(value):
+        sources.policy_findings.extend(
+            Finding(each.problem.severity, str(path), "", each.problem.message)
+            for each in check_document(LEGACY, (), value)
+        )
+        for entries, name in ((sources.policies, "policies"), (sources.roles, "roles")):
+            if value.get(name) is not None:
+                entries.extend(_members(path, value[name]))
+    else:
+        sources.policies.extend(_members(path, value))
+
+
+def _holds_both(value: dict[str, Any]) -> bool:
+    """Whether an object is the frame of policies and roles, however misspelled."""
+    frame = ("policies", "roles")
+    return "id" not in value and any(near_miss(key, frame) for key in value)
