@@ -1,0 +1,33 @@
+"""Bytes to content, for `redlane validate` and the control API."""
+
+from redlane.contexts.mcp.content import ToolCallContent
+from redlane.contexts.syscalls import SystemCallContent
+from redlane.errors import ContentError
+from redlane.model.content import Content, TextContent
+from redlane.model.policy import TEXT_CONTEXTS, Context
+
+__all__ = ["parse_content", "parse_contents"]
+
+
+def parse_content(context: Context, data: bytes, cwd: str | None = None) -> Content:
+    """`data` as content of one context; `cwd` is where a shell command would run.
+
+    Raises ContentError when it does not have the form that the context needs.
+    """
+    match context:
+        case Context.MCP:
+            return ToolCallContent.from_json(data)
+        case Context.SYSCALL:
+            return SystemCallContent.from_json(data)
+        case Context.ALL:
+            raise ContentError("context All stands for several contents")
+        case _:
+            return TextContent(context, data)
+
+
+def parse_contents(
+    context: Context, data: bytes, cwd: str | None = None
+) -> tuple[Content, ...]:
+    """`data` as content of `context`; in context All as every text context sees it."""
+    contexts = TEXT_CONTEXTS if context is Context.ALL else (context,)
+    return tuple(parse_content(each, data, cwd) for each in contexts)

@@ -1,0 +1,49 @@
+"""The built-in policies: Blocks that no Allow overrides (policy format: Actions).
+
+They are judged first, for every role.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redlane.engine.session_variables import changes_session_variables
+from redlane.model.content import Content
+from redlane.model.policy import Context
+
+__all__ = ["BUILTINS", "Builtin", "first_builtin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A Block that is part of the program."""
+
+    id: str
+    description: str
+    contexts: frozenset[Context]
+    reason: str
+    suggestion: str | None
+    matches: Callable[[Content], bool]
+
+
+BUILTINS = (
+    Builtin(
+        id="builtin:session-variables",
+        description=(
+            "Blocks commands that assign or unset REDLANE_SESSION or REDLANE_SOCKET, "
+            "the variables that bind a process to its session. Reading them is free."
+        ),
+        contexts=frozenset({Context.SHELL}),
+        reason="the variables that bind a process to its session stay as they are",
+        suggestion="leave REDLANE_SESSION and REDLANE_SOCKET alone; reading is free",
+        matches=changes_session_variables,
+    ),
+)
+"""Every built-in policy, in the order in which they are asked."""
+
+
+def first_builtin(content: Content) -> Builtin | None:
+    """The first built-in policy that blocks `content`."""
+    for builtin in BUILTINS:
+        if content.context in builtin.contexts and builtin.matches(content):
+            return builtin
+    return None

@@ -1,0 +1,141 @@
+"""Precedence: one piece of content against one role (policy format: Actions).
+
+Built-in Blocks, every Allow, Blocks, the first Modify, the first Flag. "First" is the
+lowest load order; the decision itself does not depend on the order of policies.
+"""
+
+from dataclasses import replace
+
+from redlane.engine import transforms, wording
+from redlane.engine.asking import first_block, first_match, lowest
+from redlane.engine.builtins import Builtin, first_builtin
+from redlane.errors import RedlaneError
+from redlane.model.content import Content
+from redlane.model.matching import Answer, Outcome
+from redlane.model.policy import Action, Policy
+from redlane.model.verdict import Decision, Verdict
+from redlane.policies.ruleset import RoleRules
+
+__all__ = ["evaluate"]
+
+
+def evaluate(rules: RoleRules, content: Content) -> Verdict:
+    """The verdict of `rules` on `content`.
+
+    A policy that could not be asked and a rewrite that failed give Block. What a match
+    type raises goes through: whoever calls stands behind the fail-closed boundary.
+    """
+    return _Case(rules, content).decide()
+
+
+class _Case:
+    """One evaluation under way, and what is known of it so far."""
+
+    __slots__ = ("_content", "_flag", "_modify", "_rewritten", "_rules")
+
+    def __init__(self, rules: RoleRules, content: Content) -> None:
+        self._rules = rules
+        self._content = content
+        self._flag: Answer | None = None
+        self._modify: Policy | None = None
+        self._rewritten: Content | None = None
+
+    def decide(self) -> Verdict:
+        """Go down the order of precedence to the first that has a say."""
+        return (
+            self._stopped_by_builtin(self._content)
+            or self._allowed()
+            or self._blocked(self._content)
+            or self._modified()
+            or self._flagged()
+            or self._goes_on()
+        )
+
+    def _stopped_by_builtin(self, content: Content) -> Verdict | None:
+        builtin = first_builtin(content)
+        if builtin is None:
+            return None
+        return self._block(builtin, wording.blocked(builtin, self._modify))
+
+    def _allowed(self) -> Verdict | None:
+        allow = first_match(self._rules, self._content, Action.ALLOW)
+        if allow is None:
+            return None
+        policy = self._rules.policies[allow.order]
+        if allow.outcome is not Outcome.YES:
+            return self._block(policy, wording.failed(policy, allow))
+        return self._verdict(Decision.ALLOW, wording.allowed(policy), policy)
+
+    def _blocked(self, content: Content) -> Verdict | None:
+        """The first Block; a classifier's FLAG is kept for later."""
+        block, flag = first_block(self._rules, content)
+        if block is None:
+            self._flag = lowest(self._flag, flag)
+            return None
+        policy = self._rules.policies[block.order]
+        if block.outcome is Outcome.FAILED:
+            return self._block(policy, wording.failed(policy, block))
+        blocked = self._block(policy, wording.blocked(policy, self._modify))
+        return replace(blocked, kill=True) if policy.kill else blocked
+
+    def _modified(self) -> Verdict | None:
+        """Rewrite by the first Modify; what comes out is judged by Blocks again."""
+        modify = first_match(self._rules, self._content, Action.MODIFY)
+        if modify is None:
+            return None
+        policy = self._modify = self._rules.policies[modify.order]
+        if modify.outcome is not Outcome.YES:
+            return self._block(policy, wording.failed(policy, modify))
+        try:
+            rewritten = _rewrite(policy, self._content)
+        except RedlaneError as error:
+            return self._block(policy, wording.not_rewritten(policy, error))
+        self._rewritten = rewritten
+        return self._stopped_by_builtin(rewritten) or self._blocked(rewritten)
+
+    def _flagged(self) -> Verdict | None:
+        """The first Flag, on the content as it came or as rewritten."""
+        for form in (self._content, self._rewritten):
+            if form is None:
+                continue
+            flag = first_match(self._rules, form, Action.FLAG)
+            if flag is not None and flag.outcome is not Outcome.YES:
+                policy = self._rules.policies[flag.order]
+                return self._block(policy, wording.failed(policy, flag))
+            self._flag = lowest(self._flag, flag)
+        if self._flag is None:
+            return None
+        policy = self._rules.policies[self._flag.order]
+        return self._verdict(Decision.FLAG, wording.flagged(policy), policy)
+
+    def _goes_on(self) -> Verdict:
+        if self._modify is None:
+            return self._verdict(Decision.ALLOW, wording.NOTHING_MATCHED, None)
+        reason = wording.rewritten(self._modify)
+        return self._verdict(Decision.MODIFY, reason, self._modify)
+
+    def _block(self, policy: Policy | Builtin, reason: str) -> Verdict:
+        self._rewritten = self._modify = None
+        return self._verdict(Decision.BLOCK, reason, policy)
+
+    def _verdict(
+        self, decision: Decision, reason: str, policy: Policy | Builtin | None
+    ) -> Verdict:
+        rewritten, modify = self._rewritten, self._modify
+        return Verdict(
+            decision=decision,
+            reason=reason,
+            policy=None if policy is None else policy.id,
+            suggestion=None if policy is None else policy.suggestion,
+            content=None if rewritten is None else rewritten.data,
+            modified_by=None if modify is None else modify.id,
+            role=self._rules.role,
+            context=self._content.context.value,
+            ruleset=self._rules.digest,
+        )
+
+
+def _rewrite(modify: Policy, content: Content) -> Content:
+    if modify.transform is None:
+        raise RedlaneError("it has no transform")
+    return transforms.apply(modify.transform, content)

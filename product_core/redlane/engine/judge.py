@@ -1,0 +1,70 @@
+"""Judges content for a role: what `redlane validate` and the daemon both ask.
+
+The answer is always a verdict. No role, an unknown role, content that is not readable
+and whatever a match type raises are Blocks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from redlane.engine.boundary import fail_closed
+from redlane.engine.evaluate import evaluate
+from redlane.errors import RedlaneError
+from redlane.model.content import Content
+from redlane.model.policy import Context
+from redlane.model.verdict import Decision, Verdict
+from redlane.policies.ruleset import RuleSet
+
+__all__ = ["context_of", "judge"]
+
+_SEVERITY = {
+    Decision.BLOCK: 0,
+    Decision.FLAG: 1,
+    Decision.MODIFY: 2,
+    Decision.ALLOW: 3,
+}
+
+
+def judge(ruleset: RuleSet, role: str | None, contents: Sequence[Content]) -> Verdict:
+    """The most severe verdict of `role` on `contents`; never an exception.
+
+    Several contents are one text seen in several contexts (context All).
+    """
+    return fail_closed(
+        partial(_judge, ruleset, role, contents),
+        lambda reason: _block(ruleset, role, contents, f"cannot be judged: {reason}"),
+    )
+
+
+def context_of(contents: Sequence[Content]) -> str:
+    """The context to name for `contents`."""
+    return contents[0].context.value if len(contents) == 1 else Context.ALL.value
+
+
+def _judge(ruleset: RuleSet, role: str | None, contents: Sequence[Content]) -> Verdict:
+    if role is None:
+        reason = "no role is set, and without a role everything is blocked"
+        return _block(ruleset, role, contents, reason)
+    rules = ruleset.rules(role)
+    if rules is None:
+        return _block(ruleset, role, contents, f"there is no role {role!r}")
+    if not contents:
+        raise RedlaneError("there is no content")
+    if len(contents) == 1:
+        return evaluate(rules, contents[0])
+    verdicts = [evaluate(rules, content) for content in contents]
+    worst = min(verdicts, key=lambda verdict: _SEVERITY[verdict.decision])
+    return replace(worst, context=context_of(contents))
+
+
+def _block(
+    ruleset: RuleSet, role: str | None, contents: Sequence[Content], reason: str
+) -> Verdict:
+    return Verdict(
+        decision=Decision.BLOCK,
+        reason=reason,
+        role=role,
+        context=context_of(contents),
+        ruleset=ruleset.digest,
+    )

@@ -1,0 +1,70 @@
+"""The reasons of verdicts, in plain words that name the policy."""
+
+from typing import Protocol
+
+from redlane.engine.boundary import one_line
+from redlane.errors import RedlaneError
+from redlane.model.matching import Answer
+
+__all__ = [
+    "NOTHING_MATCHED",
+    "allowed",
+    "blocked",
+    "failed",
+    "flagged",
+    "not_rewritten",
+    "rewritten",
+]
+
+NOTHING_MATCHED = "no policy of the role matches this"
+
+
+class Named(Protocol):
+    """A policy of a file or a built-in one."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is there, in the words of whoever wrote it."""
+        ...
+
+
+def allowed(policy: Named) -> str:
+    """An Allow matched."""
+    return _because(f"policy {policy.id!r} allows this", policy)
+
+
+def blocked(policy: Named, modify: Named | None) -> str:
+    """A Block matched, the content as it came or what `modify` made of it."""
+    what = "this" if modify is None else f"what policy {modify.id!r} made of this"
+    return _because(f"policy {policy.id!r} blocks {what}", policy)
+
+
+def flagged(policy: Named) -> str:
+    """A Flag matched."""
+    return _because(f"policy {policy.id!r} flags this for review", policy)
+
+
+def rewritten(policy: Named) -> str:
+    """A Modify matched."""
+    return _because(f"policy {policy.id!r} rewrote this", policy)
+
+
+def failed(policy: Named, answer: Answer) -> str:
+    """A policy could not be asked, or gave an answer that has no place there."""
+    why = one_line(answer.reason) or f"its answer was {answer.outcome!s}"
+    return f"policy {policy.id!r} could not be asked, so this is blocked: {why}"
+
+
+def not_rewritten(policy: Named, error: RedlaneError) -> str:
+    """The transform of a Modify failed."""
+    why = one_line(str(error))
+    return f"policy {policy.id!r} could not rewrite this, so it is blocked: {why}"
+
+
+def _because(lead: str, policy: Named) -> str:
+    return f"{lead}: {policy.reason}" if policy.reason else lead
