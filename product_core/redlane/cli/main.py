@@ -132,7 +132,8 @@ def _find(name: str) -> CommandEntry:
     for entry in COMMANDS:
         if entry.name == name and _installed(entry):
             return entry
-    near = difflib.get_close_matches(name, [entry.name for entry in COMMANDS], 1)
+    names = [entry.name for entry in COMMANDS if _installed(entry)]
+    near = difflib.get_close_matches(name, names, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise UsageError(f"there is no command {name!r}{hint} (see: redlane --help)")
 

@@ -108,7 +108,9 @@ def parse_role(entry: Entry) -> ParsedRole:
             description=document.get("description"),
             source=entry.file,
         )
-        problems.extend(_warning(each) for each in _role_effects(role))
+        if role.is_dynamic:
+            reserved = "`is_dynamic` is reserved: the role is used as it stands"
+            problems.append(_warning(reserved))
     return ParsedRole(entry, name, role, _findings(entry, name, problems))
 
 
@@ -190,13 +192,6 @@ def _meaning(policy: Policy, match_type: MatchType) -> Iterator[Problem]:
     yield from problems
     if policy.pattern == "" and policy.type in ("Simple", "Regex") and not problems:
         yield _warning("an empty `pattern` matches everything")
-
-
-def _role_effects(role: Role) -> Iterator[str]:
-    if role.is_dynamic:
-        yield "`is_dynamic` is reserved: the role is used as it stands"
-    if not role.policies:
-        yield "the role activates no policy: under it, everything is allowed"
 
 
 def _findings(

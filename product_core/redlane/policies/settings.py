@@ -65,9 +65,8 @@ def _problem(name: str, value: object) -> tuple[Severity, str]:
         problem = None if value is None else value_problem(field, value)
         return Severity.ERROR, problem or ""
     near = near_miss(name, _siblings(name))
-    if near:
-        return Severity.ERROR, f"unknown setting: did you mean `{near}`?"
-    return Severity.WARNING, "unknown setting: it has no effect"
+    hint = f": did you mean `{near}`?" if near else ""
+    return Severity.WARNING, f"unknown setting, which has no effect{hint}"
 
 
 def _siblings(name: str) -> Iterable[str]:
