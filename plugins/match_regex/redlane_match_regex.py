@@ -1,1 +1,273 @@
-"""The match type; see the plugin page of the manual."""
+"""The match type Regex: `pattern` is a regular expression, searched in the content."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from heapq import merge
+from itertools import groupby
+from operator import attrgetter, itemgetter
+
+import re2
+
+from redlane.api import (
+    Answer,
+    CompiledPattern,
+    Content,
+    Context,
+    Matcher,
+    MatchType,
+    Outcome,
+    PatternError,
+    Policy,
+    Problem,
+    Reader,
+    Severity,
+    compile_pattern,
+    hookimpl,
+)
+
+__all__ = ["RegexMatcher", "RegexType", "redlane_match_types"]
+
+_SHARD = 2_000
+"""How many rules share a filter, whose automaton RE2 gives 8 MB."""
+
+_GROUP = 32
+"""How many rules share an automaton. More are faster on ordinary text, and slower on
+text that is made to drive the automaton through all its states."""
+
+_WORTH_A_SCAN = 4
+"""From how many candidates on one scan for a whole group beats a search for each."""
+
+_MEMORY = (8 << 20, 64 << 20)
+"""What RE2 may use, in bytes, for an automaton, and for the outline of a huge rule."""
+
+_KEPT_PATTERNS = 1 << 14
+
+_LAST = "\U0010fffe\U0010ffff".encode()
+"""Stands after the text of a filter's scan and is a rule of its own: an automaton that
+runs out of memory finds nothing and says nothing, so an answer without it is void."""
+
+
+class RegexType:
+    """Regex, as the plugin host sees it."""
+
+    name = "Regex"
+    contexts = frozenset(Context)
+    reader = Reader.PATTERN
+    fields: frozenset[str] = frozenset()
+    decides_lane = False
+
+    def __init__(self) -> None:
+        """Keep patterns between `problems` and `compile`, and between roles."""
+        self._pattern = lru_cache(_KEPT_PATTERNS)(compile_pattern)
+
+    def problems(self, policy: Policy) -> Iterator[Problem]:
+        """A pattern that is missing or does not compile is an error."""
+        if policy.pattern is None:
+            yield Problem(Severity.ERROR, "Regex needs a `pattern`: add the expression")
+            return
+        if not policy.pattern:
+            yield Problem(Severity.WARNING, "an empty `pattern` matches everything")
+        try:
+            self._pattern(policy.pattern)
+        except PatternError as error:
+            yield Problem(Severity.ERROR, f"`pattern` does not compile: {error}")
+
+    def compile(self, policies: Sequence[Policy]) -> Matcher:
+        """Filters over the literals that the rules need, and the rules in groups."""
+        return RegexMatcher(
+            [(each.order, self._pattern(each.pattern or "")) for each in policies]
+        )
+
+
+class _Rule:
+    """One policy's pattern, and its outline as compiled for the filter."""
+
+    __slots__ = ("order", "outline", "pattern")
+
+    def __init__(self, order: int, pattern: CompiledPattern) -> None:
+        self.order = order
+        self.pattern = pattern
+        self.outline: re2._Regexp
+
+    def answer(self, views: Iterable[bytes]) -> Answer | None:
+        """The answer for texts in which the outline matches."""
+        try:
+            matched = any(self.pattern.confirms(view) for view in views)
+        except PatternError as error:
+            return Answer(self.order, Outcome.FAILED, f"regular expression: {error}")
+        return Answer(self.order, Outcome.YES) if matched else None
+
+
+class _Group:
+    """A few rules, searched for in one scan when many of them may match."""
+
+    def __init__(self, rules: Sequence[_Rule], *, filtered: bool) -> None:
+        self._rules = rules
+        self._filtered = filtered
+        self.places = range(len(rules))
+
+    def answers(
+        self, wanted: Sequence[int], views: tuple[bytes, ...], before: int
+    ) -> Iterator[Answer]:
+        """The answers of the `wanted` rules, given by their place in the group."""
+        wanted = [place for place in wanted if self._rules[place].order < before]
+        possible: dict[int, list[bytes]] = {}
+        for view in views:
+            for place in self._narrowed(wanted, view):
+                possible.setdefault(place, []).append(view)
+        for place in sorted(possible):
+            answer = self._rules[place].answer(possible[place])
+            if answer:
+                yield answer
+
+    def _narrowed(self, wanted: Sequence[int], view: bytes) -> Iterable[int]:
+        """Those of the `wanted` rules whose outline matches in the text."""
+        end = len(self._rules)
+        if len(wanted) >= _WORTH_A_SCAN and self._automaton:
+            found = self._automaton.Match(view)
+            if found and end in found:
+                return [place for place in found if place in wanted]
+        return [
+            place
+            for place in wanted
+            if self._rules[place].outline.search(view) is not None
+        ]
+
+    @cached_property
+    def _automaton(self) -> "re2.Set | None":
+        """One automaton for the group, or None when it would be too large.
+
+        Its last pattern is empty and matches everything: an answer without it is void,
+        as for the filters. Rules that no filter holds back are scanned for always, so
+        theirs has the patterns with their counts, not the outlines.
+        """
+        automaton = re2.Set.SearchSet(_options(_MEMORY[0]))
+        for rule in self._rules:
+            pattern = rule.pattern
+            automaton.Add(pattern.outline if self._filtered else pattern.loose)
+        automaton.Add(b"")
+        try:
+            automaton.Compile()
+        except re2.error:
+            return None
+        return automaton
+
+
+class _Shard:
+    """Rules that share a filter, which names those that may match at all."""
+
+    def __init__(self, rules: Sequence[_Rule]) -> None:
+        """Compile the filter; raises re2.error when it is too large."""
+        self._filter = re2.Filter()
+        for rule in rules:
+            _add(self._filter, rule.pattern.outline)
+        self._end = self._filter.Add(_LAST, options=_options(_MEMORY[0]))
+        self._filter.Compile()
+        for index, rule in enumerate(rules):
+            rule.outline = self._filter.re(index)
+        always = frozenset(self._filter.Match(b"", potential=True) or ())
+        self.unfiltered = [rules[index] for index in sorted(always)]
+        filtered = [index for index in range(len(rules)) if index not in always]
+        self._places = {index: divmod(i, _GROUP) for i, index in enumerate(filtered)}
+        self._groups = _grouped([rules[index] for index in filtered], filtered=True)
+
+    def answers(
+        self, text: bytes, views: tuple[bytes, ...], before: int
+    ) -> Iterator[Answer]:
+        """The answers of rules whose literals are in `text`, which ends in _LAST."""
+        found = self._filter.Match(text, potential=True)
+        complete = found and found[-1] == self._end
+        places = [
+            self._places[index]
+            for index in (found if complete else self._places)
+            if index in self._places
+        ]
+        for group, members in groupby(places, key=itemgetter(0)):
+            wanted = [place for _, place in members]
+            yield from self._groups[group].answers(wanted, views, before)
+
+
+class RegexMatcher:
+    """Thousands of rules for about the price of one scan of the content.
+
+    A filter names the rules whose required literals are there; these are searched for
+    group by group, in load order, so that a caller who stops early saves the rest.
+    """
+
+    def __init__(self, patterns: Iterable[tuple[int, CompiledPattern]]) -> None:
+        """Compile `patterns`, each with the order of its policy."""
+        ordered = sorted(patterns, key=itemgetter(0))
+        rules = [_Rule(order, pattern) for order, pattern in ordered]
+        self._shards = [
+            shard
+            for start in range(0, len(rules), _SHARD)
+            for shard in _shards(rules[start : start + _SHARD])
+        ]
+        unfiltered = [rule for shard in self._shards for rule in shard.unfiltered]
+        self._unfiltered = _grouped(unfiltered, filtered=False)
+
+    def answers(
+        self,
+        content: Content,  # noqa: ARG002  # the texts are all that a pattern sees
+        views: tuple[bytes, ...],
+        before: int,
+    ) -> Iterator[Answer]:
+        """The policies that match in any of `views`, lowest order first."""
+        views = tuple(dict.fromkeys(views))
+        return merge(
+            self._filtered_answers(views, before),
+            self._unfiltered_answers(views, before),
+            key=attrgetter("order"),
+        )
+
+    def _filtered_answers(
+        self, views: tuple[bytes, ...], before: int
+    ) -> Iterator[Answer]:
+        text = b"\n".join((*views, _LAST))
+        for shard in self._shards:
+            yield from shard.answers(text, views, before)
+
+    def _unfiltered_answers(
+        self, views: tuple[bytes, ...], before: int
+    ) -> Iterator[Answer]:
+        for group in self._unfiltered:
+            yield from group.answers(group.places, views, before)
+
+
+def _grouped(rules: Sequence[_Rule], *, filtered: bool) -> list[_Group]:
+    return [
+        _Group(rules[start : start + _GROUP], filtered=filtered)
+        for start in range(0, len(rules), _GROUP)
+    ]
+
+
+def _shards(rules: Sequence[_Rule]) -> list[_Shard]:
+    """One shard, or several when the filter would be too large."""
+    try:
+        return [_Shard(rules)]
+    except re2.error:
+        if len(rules) == 1:
+            raise
+    half = len(rules) // 2
+    return _shards(rules[:half]) + _shards(rules[half:])
+
+
+def _add(rules: "re2.Filter", pattern: bytes) -> None:
+    try:
+        rules.Add(pattern, options=_options(_MEMORY[0]))
+    except re2.error:
+        rules.Add(pattern, options=_options(_MEMORY[1]))
+
+
+def _options(memory: int) -> "re2.Options":
+    options = re2.Options()
+    options.never_capture = True
+    options.log_errors = False
+    options.max_mem = memory
+    return options
+
+
+@hookimpl
+def redlane_match_types() -> tuple[MatchType, ...]:
+    """Offer the match type to the plugin host."""
+    return (RegexType(),)

@@ -1,1 +1,145 @@
-"""The match type; see the plugin page of the manual."""
+"""The match type Simple: `pattern` is a substring of the content."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import re2
+
+from redlane.api import (
+    Answer,
+    Content,
+    Context,
+    Matcher,
+    MatchType,
+    Outcome,
+    Policy,
+    Problem,
+    Reader,
+    Severity,
+    hookimpl,
+)
+
+__all__ = ["SimpleMatcher", "SimpleType", "redlane_match_types"]
+
+_END = b"\xff"
+"""Stands between and after the texts of a scan. No UTF-8 holds it, so no pattern can
+reach over it; and as it is a pattern itself, an answer without it was cut short."""
+
+_MEMORY = (64 << 20, 256 << 20, 1 << 30)
+"""What the automaton may use, in bytes: the first that is enough is taken."""
+
+
+class SimpleType:
+    """Simple, as the plugin host sees it."""
+
+    name = "Simple"
+    contexts = frozenset(Context)
+    reader = Reader.PATTERN
+    fields: frozenset[str] = frozenset()
+    decides_lane = False
+
+    def problems(self, policy: Policy) -> Iterator[Problem]:
+        """A missing pattern is an error, an empty one matches everything: a warning.
+
+        In context Syscall the pattern filters paths; without `syscall` it is the name
+        of a system call, and with it, it may be left out.
+        """
+        syscall = policy.context is Context.SYSCALL
+        if policy.pattern is None and not (syscall and policy.syscalls):
+            yield Problem(Severity.ERROR, "Simple needs a `pattern`: add the substring")
+        elif not policy.pattern and not syscall:
+            yield Problem(Severity.WARNING, "an empty `pattern` matches everything")
+        elif not policy.pattern and not policy.syscalls:
+            yield Problem(
+                Severity.ERROR,
+                "an empty `pattern` names no system call: write its name",
+            )
+        elif not _is_text(policy.pattern or ""):
+            yield Problem(
+                Severity.ERROR,
+                "`pattern` holds half a surrogate pair: write the character itself",
+            )
+
+    def compile(self, policies: Sequence[Policy]) -> Matcher:
+        """One automaton for every pattern."""
+        return SimpleMatcher(
+            [(each.order, (each.pattern or "").encode()) for each in policies]
+        )
+
+
+class SimpleMatcher:
+    """All patterns of a group, found in one pass over the content.
+
+    Two policies with one pattern share its place in the automaton.
+    """
+
+    def __init__(self, patterns: Iterable[tuple[int, bytes]]) -> None:
+        """Compile `patterns`, each with the order of its policy."""
+        orders: dict[bytes, list[int]] = {}
+        for order, pattern in patterns:
+            orders.setdefault(pattern, []).append(order)
+        self._patterns = list(orders)
+        self._orders = list(orders.values())
+        self._set = _automaton((*self._patterns, _END))
+
+    def answers(
+        self,
+        content: Content,  # noqa: ARG002  # the texts are all that a pattern sees
+        views: tuple[bytes, ...],
+        before: int,
+    ) -> Iterable[Answer]:
+        """The policies whose pattern is in any of `views`, lowest order first."""
+        if not views:
+            return []
+        found = sorted(
+            order
+            for index in self._found(views)
+            for order in self._orders[index]
+            if order < before
+        )
+        return [Answer(order, Outcome.YES) for order in found]
+
+    def _found(self, views: tuple[bytes, ...]) -> Sequence[int]:
+        """The patterns that are in any of the texts, by index."""
+        end = len(self._patterns)
+        text = b"".join([part for view in views for part in (view, _END)])
+        found = self._set.Match(text) if self._set else None
+        if found and end in found:
+            return [index for index in found if index != end]
+        return [i for i, pattern in enumerate(self._patterns) if pattern in text]
+
+
+def _automaton(patterns: Iterable[bytes]) -> "re2.Set | None":
+    """RE2's automaton for literal patterns, or None when no memory is enough.
+
+    An automaton that runs out of memory while it scans finds nothing and says nothing,
+    so callers look for `_END` in its answer and search plainly when it is not there.
+    """
+    for memory in _MEMORY:
+        options = re2.Options()
+        options.literal = True
+        options.encoding = re2.Options.Encoding.LATIN1
+        options.log_errors = False
+        options.max_mem = memory
+        automaton = re2.Set.SearchSet(options)
+        for pattern in patterns:
+            automaton.Add(pattern)
+        try:
+            automaton.Compile()
+        except re2.error:
+            continue
+        return automaton
+    return None
+
+
+def _is_text(pattern: str) -> bool:
+    try:
+        pattern.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@hookimpl
+def redlane_match_types() -> tuple[MatchType, ...]:
+    """Offer the match type to the plugin host."""
+    return (SimpleType(),)

@@ -12,17 +12,20 @@ from redlane.model.content import Content, Reader, SystemCall, ToolCall
 from redlane.model.matching import Answer, Matcher, MatchType, Outcome
 from redlane.model.policy import Action, Context, Policy
 from redlane.model.problem import Problem, Severity
+from redlane.patterns import CompiledPattern, PatternError, compile_pattern
 
 __all__ = [
     "Action",
     "Answer",
     "Command",
+    "CompiledPattern",
     "Content",
     "Context",
     "Ending",
     "MatchType",
     "Matcher",
     "Outcome",
+    "PatternError",
     "Policy",
     "Problem",
     "Reader",
@@ -30,6 +33,7 @@ __all__ = [
     "SystemCall",
     "ToolCall",
     "command_problems",
+    "compile_pattern",
     "hookimpl",
     "run_all",
     "split_command",
