@@ -1,0 +1,130 @@
+/* Becoming the shell: the same process, so that its signals and status are bash's. */
+#define _GNU_SOURCE
+#include "wrapper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct line {
+    char **words;
+    size_t count;
+};
+
+static void add(struct line *line, const char *word) {
+    line->words[line->count++] = (char *)word;
+}
+
+static struct line begin(const struct invocation *invocation) {
+    size_t arguments = 0;
+    while (invocation->arguments && invocation->arguments[arguments]) arguments++;
+    size_t words = invocation->option_count + arguments + 16;
+    struct line line = {.words = allocate(words * sizeof(char *))};
+    add(&line, invocation->called);
+    if (invocation->add_norc && !invocation->is_sh) add(&line, "--norc");
+    for (size_t i = 0; i < invocation->option_count; i++)
+        add(&line, invocation->options[i]);
+    return line;
+}
+
+static _Noreturn void become(const struct invocation *invocation, struct line *line) {
+    const char *shell = invocation->is_sh ? SH : BASH;
+    line->words[line->count] = NULL;
+    clean_environment();
+    execv(shell, line->words);
+    refuse("%s: %s; not run", shell, strerror(errno));
+}
+
+static void add_arguments(struct line *line, char **arguments) {
+    for (; arguments && *arguments; arguments++) add(line, *arguments);
+}
+
+/* The command or script, then $0 and what follows it, each after a NUL. */
+void add_question(struct bytes *question, const char *name, char **arguments) {
+    if (name) {
+        bytes_add(question, "", 1);
+        bytes_add_text(question, name);
+    }
+    for (; arguments && *arguments; arguments++) {
+        bytes_add(question, "", 1);
+        bytes_add_text(question, *arguments);
+    }
+}
+
+void run_command(const struct invocation *invocation, char *command) {
+    struct line line = begin(invocation);
+    add(&line, "-c");
+    add(&line, "--");
+    add(&line, command);
+    if (invocation->kind == RUN_COMMAND) add_arguments(&line, invocation->arguments);
+    become(invocation, &line);
+}
+
+void run_file(const struct invocation *invocation, char *path) {
+    struct line line = begin(invocation);
+    add(&line, "--");
+    add(&line, path);
+    add_arguments(&line, invocation->arguments);
+    become(invocation, &line);
+}
+
+static void add_input(struct line *line, const struct invocation *invocation) {
+    if (!invocation->from_input) return;
+    add(line, "-s");
+    add(line, "--");
+    add_arguments(line, invocation->arguments);
+}
+
+void run_input(const struct invocation *invocation, struct bytes *text) {
+    struct line line = begin(invocation);
+    int file = memory_file(text);
+    if (file < 0 || dup2(file, STDIN_FILENO) < 0)
+        refuse("the script cannot be kept (%s); not run", strerror(errno));
+    add_input(&line, invocation);
+    become(invocation, &line);
+}
+
+/* The Python program beside this one, which every installation has. */
+static _Noreturn void become_program(char **words) {
+    char path[PATH_MAX + sizeof "/redlane"];
+    if (!own_directory(path, PATH_MAX)) refuse("/proc cannot be read; not run");
+    strcat(path, "/redlane");
+    clean_environment();
+    execv(path, words);
+    refuse("%s: %s; not run", path, strerror(errno));
+}
+
+/* The writer waits for an answer: from here on whole commands are judged and run one
+ * after the other. What has been read goes along as an open file. */
+void run_stream(const struct invocation *invocation, const struct place *place,
+                const struct bytes *begun) {
+    char number[16];
+    struct line line = begin(invocation);
+    char *options[] = {"redlane", "shell",  "--socket", (char *)place->socket,
+                       "--stream", number, "--"};
+    int file = memory_file(begun);
+    if (file < 0 || fcntl(file, F_SETFD, 0) != 0)
+        refuse("the script cannot be kept (%s); not run", strerror(errno));
+    snprintf(number, sizeof number, "%d", file);
+    add_input(&line, invocation);
+    size_t fixed = sizeof options / sizeof *options;
+    char **words = allocate((fixed + line.count + 2) * sizeof(char *));
+    memcpy(words, options, sizeof options);
+    words[fixed] = invocation->is_sh ? SH : BASH;
+    memcpy(words + fixed + 1, line.words, line.count * sizeof(char *));
+    words[fixed + 1 + line.count] = NULL;
+    become_program(words);
+}
+
+void run_terminal(const struct place *place) {
+    char *words[] = {"redlane", "shell", "--socket", (char *)place->socket, NULL};
+    become_program(words);
+}
+
+void run_information(const struct invocation *invocation) {
+    struct line line = begin(invocation);
+    add(&line, invocation->subject);
+    become(invocation, &line);
+}

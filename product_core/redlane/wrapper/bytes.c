@@ -1,0 +1,59 @@
+/* Growing buffers; running out of memory is a refusal. */
+#include "wrapper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void *allocate(size_t size) {
+    void *memory = malloc(size);
+    if (!memory) refuse("out of memory; not run");
+    return memory;
+}
+
+void bytes_add(struct bytes *bytes, const void *data, size_t length) {
+    if (bytes->capacity - bytes->length <= length) { /* one more for a final NUL */
+        size_t capacity = (bytes->length + length) * 2 + 256;
+        char *grown = realloc(bytes->data, capacity);
+        if (!grown) refuse("out of memory; not run");
+        bytes->data = grown;
+        bytes->capacity = capacity;
+    }
+    if (length) memcpy(bytes->data + bytes->length, data, length);
+    bytes->length += length;
+    bytes->data[bytes->length] = '\0';
+}
+
+void bytes_add_text(struct bytes *bytes, const char *text) {
+    bytes_add(bytes, text, strlen(text));
+}
+
+/* The word as a POSIX shell reads it back: bare when that is safe, else quoted. */
+void bytes_add_quoted(struct bytes *bytes, const char *word) {
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789_@%+=:,./-";
+    if (*word && word[strspn(word, safe)] == '\0') {
+        bytes_add_text(bytes, word);
+        return;
+    }
+    bytes_add_text(bytes, "'");
+    for (; *word; word++) {
+        if (*word == '\'') bytes_add_text(bytes, "'\\''");
+        else bytes_add(bytes, word, 1);
+    }
+    bytes_add_text(bytes, "'");
+}
+
+bool bytes_read_file(struct bytes *bytes, const char *path, size_t most) {
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (file < 0) return false;
+    char piece[4096];
+    ssize_t got;
+    while (bytes->length < most &&
+           ((got = read(file, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR)))
+        if (got > 0) bytes_add(bytes, piece, (size_t)got);
+    close(file);
+    return bytes->length > 0;
+}

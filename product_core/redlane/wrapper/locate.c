@@ -1,0 +1,142 @@
+/* Which daemon to ask. Inside a session the kernel says so, not the environment.
+ *
+ * The topmost ancestor that is a session's supervisor comes first, so that a daemon or
+ * a copy of the shim made inside a session decides nothing there. */
+#define _GNU_SOURCE
+#include "wrapper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUPERVISOR "redlane-run"
+#define SOCKET "control.sock"
+
+struct process {
+    long parent;
+    bool supervisor;
+};
+
+/* Reads "PID (NAME) STATE PARENT …"; the name may itself hold anything. */
+static bool read_process(long pid, struct process *process) {
+    char path[64];
+    struct bytes stat = {0};
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    if (!bytes_read_file(&stat, path, 1024)) return false;
+    char *name = strchr(stat.data, '(');
+    char *end = strrchr(stat.data, ')');
+    bool read = name && end && sscanf(end + 1, " %*c %ld", &process->parent) == 1;
+    if (read) {
+        *end = '\0';
+        process->supervisor = strcmp(name + 1, SUPERVISOR) == 0;
+    }
+    free(stat.data);
+    return read;
+}
+
+/* The topmost supervisor among this process's ancestors, 0 when there is none.
+ *
+ * A parent that ends in the middle of the walk is replaced by another in its child's
+ * record; one that is hidden stays there, and nothing above it can be seen. */
+static long topmost_supervisor(void) {
+    long topmost = 0, child = getpid();
+    struct process now;
+    if (!read_process(child, &now)) refuse("/proc cannot be read; not run");
+    for (int steps = 0; now.parent > 0 && steps < 65536; steps++) {
+        long parent = now.parent;
+        if (read_process(parent, &now)) {
+            if (now.supervisor) topmost = parent;
+            child = parent;
+        } else if (!read_process(child, &now)) {
+            child = getpid();
+            topmost = 0;
+            if (!read_process(child, &now)) refuse("/proc cannot be read; not run");
+        } else if (now.parent == parent) {
+            break;
+        }
+    }
+    return topmost;
+}
+
+static void set_socket(struct place *place, const char *directory, const char *rest) {
+    int length = snprintf(place->socket, sizeof place->socket, "%s%s", directory, rest);
+    if (length < 0 || (size_t)length >= sizeof place->socket)
+        refuse("the path of the control socket is too long; not run");
+}
+
+/* The value after --socket in the supervisor's own command line. */
+static bool from_supervisor(struct place *place) {
+    long pid = topmost_supervisor();
+    if (!pid) return false;
+    char path[64];
+    struct bytes line = {0};
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+    if (bytes_read_file(&line, path, 64 * 1024)) {
+        const char *end = line.data + line.length;
+        for (const char *word = line.data; word < end; word += strlen(word) + 1) {
+            if (strcmp(word, "--") == 0) break;
+            if (strcmp(word, "--socket") != 0) continue;
+            word += strlen(word) + 1;
+            if (word >= end || *word != '/') break;
+            set_socket(place, word, "");
+            free(line.data);
+            return true;
+        }
+    }
+    refuse("the session's supervisor (process %ld) names no socket; not run", pid);
+}
+
+/* The directory that this very program lies in; false when it cannot be told. */
+bool own_directory(char *directory, size_t size) {
+    ssize_t length = readlink("/proc/self/exe", directory, size - 1);
+    if (length <= 0 || (size_t)length >= size - 1) return false;
+    directory[length] = '\0';
+    char *slash = strrchr(directory, '/');
+    if (!slash) return false;
+    *slash = '\0';
+    return true;
+}
+
+/* As a shim in a run directory: the socket beside its bin/. */
+static bool from_own_place(struct place *place) {
+    char directory[PATH_MAX];
+    struct stat found;
+    if (!own_directory(directory, sizeof directory)) return false;
+    char *slash = strrchr(directory, '/');
+    if (!slash || strcmp(slash, "/bin") != 0) return false;
+    *slash = '\0';
+    set_socket(place, directory, "/" SOCKET);
+    return stat(place->socket, &found) == 0 && S_ISSOCK(found.st_mode);
+}
+
+static bool from_variable(struct place *place, const char *name, const char *rest) {
+    const char *value = getenv(name);
+    if (!value || !*value) return false;
+    set_socket(place, value, rest);
+    return true;
+}
+
+/* The seconds in the file beside the socket; 5 when it says nothing usable. */
+static double read_timeout(const struct place *place) {
+    char path[PATH_MAX + sizeof "shell-timeout"];
+    struct bytes text = {0};
+    snprintf(path, sizeof path, "%s", place->socket);
+    char *slash = strrchr(path, '/');
+    strcpy(slash ? slash + 1 : path, "shell-timeout");
+    double seconds = 0;
+    if (bytes_read_file(&text, path, 64)) seconds = strtod(text.data, NULL);
+    free(text.data);
+    return seconds > 0 && seconds <= 86400 ? seconds : 5;
+}
+
+void locate(struct place *place) {
+    if (!from_supervisor(place) && !from_own_place(place) &&
+        !from_variable(place, "REDLANE_SOCKET", "") &&
+        !from_variable(place, "XDG_RUNTIME_DIR", "/redlane/" SOCKET) &&
+        !from_variable(place, "REDLANE_HOME", "/run/" SOCKET) &&
+        !from_variable(place, "HOME", "/.redlane/run/" SOCKET))
+        set_socket(place, "", "/.redlane/run/" SOCKET);
+    place->timeout = read_timeout(place);
+}

@@ -1,0 +1,72 @@
+/* redlane-sh: a shell whose every command is judged before it runs. */
+#include "wrapper.h"
+
+#include <string.h>
+
+static _Noreturn void judge_command(struct invocation *invocation,
+                                    const struct place *place) {
+    struct bytes question = {0};
+    struct answer answer = {0};
+    bytes_add_text(&question, invocation->subject);
+    add_question(&question, NULL, invocation->arguments);
+    ask(place, &question, &answer);
+    run_command(invocation,
+                answer.rewritten ? answer.command.data : invocation->subject);
+}
+
+/* A rewritten line replaces the whole of `bash FILE ARGUMENTS`. */
+static _Noreturn void judge_named_file(struct invocation *invocation,
+                                       const struct place *place,
+                                       struct script *script) {
+    struct bytes question = {0};
+    struct answer answer = {0};
+    bytes_add_text(&question, invocation->is_sh ? "sh " : "bash ");
+    bytes_add_quoted(&question, script->seen);
+    for (char **argument = invocation->arguments; *argument; argument++) {
+        bytes_add_text(&question, " ");
+        bytes_add_quoted(&question, *argument);
+    }
+    ask(place, &question, &answer);
+    if (answer.rewritten) run_command(invocation, answer.command.data);
+    run_file(invocation, invocation->subject);
+}
+
+static _Noreturn void judge_file(struct invocation *invocation,
+                                 const struct place *place) {
+    static struct script script;
+    struct bytes question = {0};
+    struct answer answer = {0};
+    open_script(invocation, &script);
+    if (!script.is_text) judge_named_file(invocation, place, &script);
+    bytes_add(&question, script.text.data, script.text.length);
+    add_question(&question, invocation->subject, invocation->arguments);
+    ask(place, &question, &answer);
+    replace_script(&script, answer.rewritten ? &answer.command : &script.text);
+    run_file(invocation, script.path);
+}
+
+static _Noreturn void judge_input(struct invocation *invocation,
+                                  const struct place *place) {
+    struct bytes script = {0}, question = {0};
+    struct answer answer = {0};
+    if (!read_script(0, &script, true)) run_stream(invocation, place, &script);
+    bytes_add(&question, script.data, script.length);
+    add_question(&question, invocation->called, invocation->arguments);
+    ask(place, &question, &answer);
+    run_input(invocation, answer.rewritten ? &answer.command : &script);
+}
+
+int main(int argc, char **argv) {
+    struct invocation invocation;
+    struct place place;
+    parse_invocation(&invocation, argc, argv);
+    if (invocation.kind == RUN_INFORMATION) run_information(&invocation);
+    locate(&place);
+    if (invocation.kind == RUN_TERMINAL) run_terminal(&place);
+    judge_startup(&invocation, &place);
+    switch (invocation.kind) {
+    case RUN_COMMAND: judge_command(&invocation, &place);
+    case RUN_FILE: judge_file(&invocation, &place);
+    default: judge_input(&invocation, &place);
+    }
+}
