@@ -1,0 +1,309 @@
+"""The gate: every piece of traffic of a session passes here, or does not pass.
+
+Whatever goes wrong on the way, in a plugin, on the disk or in a review, is a Block.
+"""
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from redlane.engine.boundary import fail_closed
+from redlane.engine.judge import context_of, judge
+from redlane.model.content import Content
+from redlane.model.policy import Context
+from redlane.model.settings import Review as ReviewSettings
+from redlane.model.verdict import Decision, Verdict
+from redlane.policies.ruleset import RuleSet
+from redlane.state.clock import iso_time
+from redlane.state.event import Event
+from redlane.state.events import EventLog
+from redlane.state.redaction import excerpt, redact
+from redlane.state.reviews import Review, Reviews, ReviewsFullError, ReviewState
+from redlane.state.sessions import Session, SessionState, SessionTable
+
+__all__ = ["MOST_AT_ONCE", "Gate", "Judgement"]
+
+MOST_AT_ONCE = 16
+"""How many contents of one session are judged at the same time."""
+
+LONGEST_REASON = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The final verdict, and under which ids it was recorded and held.
+
+    `event` is None only when nothing could be recorded, and then it is a Block.
+    `latency_ms` leaves out the time that a review took.
+    """
+
+    verdict: Verdict
+    event: str | None
+    latency_ms: float
+    review: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is asked, by whom, and since when."""
+
+    contents: tuple[Content, ...]
+    session: Session
+    role: str | None
+    pid: int | None
+    started: float
+
+    @property
+    def data(self) -> bytes:
+        return self.contents[0].data if self.contents else b""
+
+
+class Gate:
+    """Judges, records and holds; safe for several threads.
+
+    `rules` gives the rule set in force, so that a reload is the swap of one reference;
+    `review_settings` likewise.
+    """
+
+    def __init__(
+        self,
+        rules: Callable[[], RuleSet],
+        sessions: SessionTable,
+        events: EventLog,
+        reviews: Reviews,
+        review_settings: Callable[[], ReviewSettings],
+        *,
+        clock: Callable[[], float] = time.time,
+        timer: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Join what was built elsewhere; `timer` measures latencies, in seconds."""
+        self._rules = rules
+        self._sessions = sessions
+        self._events = events
+        self._reviews = reviews
+        self._review_settings = review_settings
+        self._clock = clock
+        self._timer = timer
+        self._running: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def decide(
+        self,
+        content: Content | Sequence[Content],
+        session: Session,
+        *,
+        role: str | None = None,
+        hold: bool = True,
+        pid: int | None = None,
+        on_hold: Callable[[Review], None] | None = None,
+    ) -> Judgement:
+        """The verdict on `content`, one or several; never an exception.
+
+        A FLAG waits here until it is decided, unless `hold` is false or it is about a
+        system call; `on_hold` is told of the review first. Only a privileged caller
+        may give a `role` other than the session's.
+        """
+        request = self._request(content, session, role, pid)
+        return fail_closed(
+            partial(self._decide, request, on_hold, hold=hold),
+            partial(self._broken, request),
+        )
+
+    def refuse(
+        self,
+        content: Content,
+        session: Session,
+        reason: str,
+        *,
+        pid: int | None = None,
+    ) -> Judgement:
+        """Block what cannot be judged, because it does not have the form it should."""
+        request = self._request(content, session, None, pid)
+        return fail_closed(
+            partial(self._recorded, request, self._block(request, reason)),
+            partial(self._broken, request),
+        )
+
+    def _request(
+        self,
+        content: Content | Sequence[Content],
+        session: Session,
+        role: str | None,
+        pid: int | None,
+    ) -> _Request:
+        contents = (content,) if isinstance(content, Content) else tuple(content)
+        return _Request(contents, session, role, pid, self._timer())
+
+    def _decide(
+        self,
+        request: _Request,
+        on_hold: Callable[[Review], None] | None,
+        *,
+        hold: bool,
+    ) -> Judgement:
+        judgement = self._recorded(request, self._verdict(request))
+        if judgement.verdict.decision is not Decision.FLAG or not hold:
+            return judgement
+        if judgement.verdict.context == Context.SYSCALL:
+            return judgement
+        return self._held(request, judgement, on_hold)
+
+    def _verdict(self, request: _Request) -> Verdict:
+        """Ask the session, then the rules that are in force at this moment."""
+        session = self._sessions.get(request.session.id)
+        stopped = _why_stopped(session)
+        if session is None or stopped:
+            return self._block(request, stopped)
+        with self._place(session.id) as free:
+            if not free:
+                return self._block(request, "too many requests of the session at once")
+            role = session.role if request.role is None else request.role
+            verdict = judge(self._rules(), role, request.contents)
+        stopped = _why_stopped(self._sessions.get(session.id))
+        return self._block(request, stopped) if stopped else verdict
+
+    @contextmanager
+    def _place(self, session_id: str) -> Iterator[bool]:
+        """One of the places that a session has for judging; False when none is free."""
+        with self._lock:
+            free = self._running[session_id] < MOST_AT_ONCE
+            self._running[session_id] += free
+        try:
+            yield free
+        finally:
+            with self._lock:
+                self._running[session_id] -= free
+                if not self._running[session_id]:
+                    del self._running[session_id]
+
+    def _held(
+        self,
+        request: _Request,
+        judgement: Judgement,
+        on_hold: Callable[[Review], None] | None,
+    ) -> Judgement:
+        """Park a flagged content, wait for its decision and record that as well."""
+        try:
+            review = self._park(request, judgement.verdict)
+        except ReviewsFullError as error:
+            reason = f"it cannot be held for review: {error}"
+            return self._recorded(request, self._block(request, reason), judgement)
+        try:
+            if on_hold is not None:
+                on_hold(review)
+            review = self._reviews.wait(review)
+        finally:
+            self._reviews.release(review.id)
+        verdict = _decided(judgement.verdict, review)
+        stopped = _why_stopped(self._sessions.get(request.session.id))
+        if stopped:
+            verdict = self._block(request, stopped)
+        return self._recorded(request, verdict, judgement, review)
+
+    def _park(self, request: _Request, verdict: Verdict) -> Review:
+        settings = self._review_settings()
+        return self._reviews.park(
+            request.data,
+            request.session.id,
+            verdict.policy,
+            verdict.reason,
+            settings.timeout_seconds,
+            context=verdict.context,
+            modified=verdict.content,
+            timeout_action=settings.timeout_action,
+        )
+
+    def _recorded(
+        self,
+        request: _Request,
+        verdict: Verdict,
+        before: Judgement | None = None,
+        review: Review | None = None,
+    ) -> Judgement:
+        """Write the verdict down; raises when that is not possible."""
+        if before is None:
+            latency = round((self._timer() - request.started) * 1000, 3)
+        else:
+            latency = before.latency_ms
+        event = Event(
+            id=os.urandom(8).hex(),
+            time=iso_time(self._clock()),
+            session=request.session.id,
+            context=verdict.context,
+            verdict=verdict.decision.value,
+            lane=verdict.decision.lane.value,
+            policy=verdict.policy,
+            reason=redact(verdict.reason[:LONGEST_REASON]),
+            role=verdict.role,
+            latency_ms=latency,
+            content=excerpt(request.data),
+            modified=None if verdict.content is None else excerpt(verdict.content),
+            modified_by=verdict.modified_by,
+            pid=request.pid,
+            ruleset=verdict.ruleset,
+            review=None if review is None else review.id,
+            decided_by=None if review is None else review.decided_by,
+        )
+        self._events.append(event)
+        return Judgement(verdict, event.id, latency, event.review)
+
+    def _broken(self, request: _Request, reason: str) -> Judgement:
+        """The Block that stands for a failure, written down if that is possible."""
+        verdict = self._block(request, f"blocked because of a failure: {reason}")
+        return fail_closed(
+            partial(self._recorded, request, verdict),
+            lambda _: Judgement(verdict, None, 0.0),
+        )
+
+    def _block(self, request: _Request, reason: str) -> Verdict:
+        return Verdict(
+            decision=Decision.BLOCK,
+            reason=reason,
+            role=request.session.role if request.role is None else request.role,
+            context=context_of(request.contents),
+        )
+
+
+def _why_stopped(session: Session | None) -> str:
+    """Why nothing of a session goes on, or "" when it is judged."""
+    if session is None:
+        return "there is no such session"
+    if session.state is SessionState.ENDED:
+        return "the session has ended"
+    if session.frozen:
+        return "the session is frozen"
+    return ""
+
+
+def _decided(flagged: Verdict, review: Review) -> Verdict:
+    """What becomes of a flagged content, by how its review ended."""
+    reason = f"{_outcome(review)}; {flagged.reason}"
+    if not review.goes_on:
+        return replace(
+            flagged,
+            decision=Decision.BLOCK,
+            reason=reason,
+            content=None,
+            modified_by=None,
+        )
+    decision = Decision.ALLOW if flagged.content is None else Decision.MODIFY
+    return replace(flagged, decision=decision, reason=reason)
+
+
+def _outcome(review: Review) -> str:
+    note = f" ({review.note})" if review.note else ""
+    match review.state:
+        case ReviewState.ALLOWED:
+            return f"held and allowed by {review.decided_by}{note}"
+        case ReviewState.BLOCKED:
+            return f"held and blocked by {review.decided_by}{note}"
+        case ReviewState.EXPIRED:
+            left = "which lets it go on" if review.goes_on else "so it is blocked"
+            return f"held and not decided in {review.timeout_seconds:g} s, {left}"
+        case _:
+            return "held and taken back, so it is blocked"

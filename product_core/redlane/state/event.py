@@ -1,0 +1,68 @@
+"""One line of the event log: what was judged, how and why."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+__all__ = ["FIRST_LINK", "Event", "encode", "link_of"]
+
+FIRST_LINK = "0" * 64
+"""What the first event of a log names as the one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A verdict, or with `review` a decision about what was held.
+
+    `content` and `modified` are excerpts without secrets; `time` is UTC, ISO 8601.
+    `prev` and `hash` chain the events of one session: `hash` covers all other fields.
+    """
+
+    id: str
+    time: str
+    session: str
+    context: str
+    verdict: str
+    lane: str
+    policy: str | None
+    reason: str
+    role: str | None
+    latency_ms: float
+    content: str
+    modified: str | None = None
+    modified_by: str | None = None
+    pid: int | None = None
+    ruleset: str = ""
+    review: str | None = None
+    decided_by: str | None = None
+    prev: str = ""
+    hash: str = ""
+
+
+def encode(event: Event, prev: str) -> tuple[bytes, str]:
+    """The line of `event` behind the one whose hash is `prev`, and its own hash."""
+    fields = asdict(event)
+    fields["prev"] = prev
+    del fields["hash"]
+    link = _digest(fields)
+    fields["hash"] = link
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n", link
+
+
+def link_of(line: bytes) -> tuple[str, str] | None:
+    """The `prev` and `hash` of a line whose hash is right; None for any other line."""
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict):
+        return None
+    link, prev = fields.pop("hash", None), fields.get("prev")
+    if not isinstance(link, str) or not isinstance(prev, str):
+        return None
+    return (prev, link) if _digest(fields) == link else None
+
+
+def _digest(fields: dict[str, object]) -> str:
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,92 @@
+"""Takes secrets out of what is written down: the event log keeps no credential.
+
+Better a word too many than a key: what looks like a secret counts as one. RE2 keeps
+the time linear in the length of the text, whatever it holds.
+"""
+
+import re2
+
+__all__ = ["LONGEST_EXCERPT", "REDACTED", "excerpt", "redact"]
+
+REDACTED = "[redacted]"
+"""What stands in the place of a secret."""
+
+LONGEST_EXCERPT = 2_000
+"""How many characters of a content an event keeps."""
+
+_OVERHANG = 4_096
+"""How far past the excerpt secrets are looked for, so that none is cut in two."""
+
+_SHAPES = (
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[^-]*-----(?s:.*?)(?:-----END [^-]*-----|\z)",
+    r"\b(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{16}\b",
+    r"\bAIza[0-9A-Za-z_\-]{30,}",
+    r"\bya29\.[0-9A-Za-z_\-]{10,}",
+    r"\bgh[pousr]_[0-9A-Za-z]{16,}",
+    r"\bgithub_pat_[0-9A-Za-z_]{16,}",
+    r"\bglpat-[0-9A-Za-z_\-]{16,}",
+    r"\bxox[a-z]-[0-9A-Za-z\-]{8,}",
+    r"\bxapp-[0-9A-Za-z\-]{8,}",
+    r"\bhooks\.slack\.com/services/[0-9A-Za-z/]+",
+    r"\bsk-[0-9A-Za-z_\-]{16,}",
+    r"\b[rsp]k_(?:live|test)_[0-9A-Za-z]{8,}",
+    r"\bwhsec_[0-9A-Za-z+/=]{8,}",
+    r"\bnpm_[0-9A-Za-z]{30,}",
+    r"\bpypi-[0-9A-Za-z_\-]{16,}",
+    r"\bhf_[0-9A-Za-z]{20,}",
+    r"\beyJ[0-9A-Za-z_\-]{6,}\.[0-9A-Za-z_\-]{6,}(?:\.[0-9A-Za-z_\-]*)?",
+)
+"""Secrets that are known by their form alone."""
+
+_VALUE = (
+    r"""(?:\\*"(?:[^"\\]|\\[^"])*(?:\\*")?"""
+    r"""|'[^']*'?"""
+    r"""|[^\s"'&;,\\]+)"""
+)
+"""One value, quoted or not, in a shell command, JSON or JSON inside of JSON."""
+
+_NAME = (
+    r"[\w\-.]*(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_\-]?key"
+    r"|access[_\-]?key|private[_\-]?key|credential|authorization)[\w\-.]*"
+)
+
+_NAMED = (
+    r"(?i:(\bauthorization\b\\*[\"']?\s*[:=]\s*\\*[\"']?))[^\"'\\\r\n]+",
+    r"(?i:(\bcookie\b\\*[\"']?\s*:\s*\\*[\"']?))[^\"'\\\r\n]+",
+    rf"(?i:({_NAME}\\*[\"']?\s*(?:=|:)\s*)){_VALUE}",
+    rf"(?i:(--?{_NAME}\s+)){_VALUE}",
+    r"(\s(?:-u|--user|--proxy-user)[ =]?[\"']?)[^\s:\"']+:[^\s\"']+",
+    r"(\b[A-Za-z][A-Za-z0-9+.\-]*://)[^\s/@\"'?#]+(?:@)",
+)
+"""Secrets that are known by what stands before them, which is kept."""
+
+
+def _join(patterns: tuple[str, ...]) -> str:
+    return "|".join(f"(?:{each})" for each in patterns)
+
+
+_ANY = re2.compile(_join((*_SHAPES, *_NAMED)))
+_STEPS = (
+    (re2.compile(_join(_SHAPES)), REDACTED),
+    *((re2.compile(each), rf"\1{REDACTED}") for each in _NAMED[:-1]),
+    (re2.compile(_NAMED[-1]), rf"\1{REDACTED}@"),
+)
+
+
+def redact(text: str) -> str:
+    """`text` with everything that looks like a credential replaced."""
+    if _ANY.search(text) is None:
+        return text
+    for pattern, replacement in _STEPS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def excerpt(data: bytes, longest: int = LONGEST_EXCERPT) -> str:
+    """The beginning of `data` as text without secrets; `…` shows that it goes on."""
+    widest = 4 * (longest + _OVERHANG)
+    text = data[:widest].decode(errors="replace")[: longest + _OVERHANG]
+    clean = redact(text)
+    if len(clean) <= longest and len(data) <= widest:
+        return clean
+    return clean[:longest] + "…"

@@ -1,0 +1,59 @@
+"""The file that keeps the session table over a kill: written whole or not at all."""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["load_records", "save_records"]
+
+Record = dict[str, Any]
+
+
+def load_records(file: Path) -> tuple[list[Record], str | None]:
+    """The records of `file`, and what is wrong with it; no file is no problem.
+
+    A file that does not read as a whole gives no records: half a table could leave a
+    session under a role that it no longer has.
+    """
+    try:
+        value = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return [], None
+    except (OSError, ValueError, RecursionError) as error:
+        return [], f"{file}: the sessions before this start are not known: {error}"
+    records = value.get("sessions") if isinstance(value, dict) else None
+    if not isinstance(records, list) or not all(map(_is_record, records)):
+        return [], f"{file}: the sessions before this start are not known: no table"
+    return records, None
+
+
+def save_records(file: Path, records: Iterable[Record]) -> None:
+    """Put `records` in the place of what the file held, in one step."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = file.with_name(f".{file.name}.new")
+    data = json.dumps({"sessions": list(records)}, indent=1).encode()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    with open(os.open(fresh, flags, 0o600), "wb") as stream:  # noqa: PTH123  # flags
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    fresh.replace(file)
+
+
+def _is_record(value: object) -> bool:
+    """Whether every field is there and of its type."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("id"), str)
+        and bool(value["id"])
+        and all(isinstance(value.get(each), str) for each in ("label", "created"))
+        and isinstance(value.get("frozen"), bool)
+        and value.get("state") in ("running", "ended")
+        and isinstance(value.get("role"), str | None)
+        and all(
+            isinstance(value.get(each), int | None) and value.get(each) is not True
+            for each in ("root_pid", "root_started")
+        )
+    )

@@ -1,0 +1,153 @@
+"""Sessions: which processes are judged under which role.
+
+The table is written to a small file at every change, so that a daemon that was killed
+knows the live sessions again when it starts: a kill must not loosen a role or a freeze.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from redlane.errors import UsageError
+from redlane.state.clock import iso_time
+from redlane.state.session_file import load_records, save_records
+
+__all__ = ["DEFAULT_SESSION", "Session", "SessionState", "SessionTable"]
+
+DEFAULT_SESSION = "default"
+"""The session of everything that runs in no other."""
+
+MOST_ENDED = 100
+"""How many ended sessions stay in the list."""
+
+
+class SessionState(StrEnum):
+    """Whether a session's processes may still ask."""
+
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session as it is now.
+
+    `root_pid` and `root_started` (clock ticks since boot, from /proc/PID/stat) name
+    the process that all its processes descend from; the default session has none.
+    """
+
+    id: str
+    role: str | None = None
+    label: str = ""
+    created: str = ""
+    root_pid: int | None = None
+    root_started: int | None = None
+    frozen: bool = False
+    state: SessionState = SessionState.RUNNING
+
+
+class SessionTable:
+    """Every session by id; safe for several threads.
+
+    `problem` tells what was wrong with the file when it was loaded.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        *,
+        default_role: str | None = None,
+        clock: Callable[[], float] = time.time,
+        new_id: Callable[[], str] = lambda: os.urandom(12).hex(),
+    ) -> None:
+        """Load what a killed daemon left; `default_role` is for sessions made here."""
+        self._file = file
+        self._default_role = default_role
+        self._clock = clock
+        self._new_id = new_id
+        self._lock = threading.Lock()
+        records, self.problem = load_records(file)
+        self._sessions: dict[str, Session] = {}
+        self._take(records)
+        if DEFAULT_SESSION not in self._sessions:
+            self._sessions[DEFAULT_SESSION] = self._made(DEFAULT_SESSION, default_role)
+
+    def create(
+        self,
+        *,
+        role: str | None = None,
+        label: str = "",
+        root_pid: int | None = None,
+        root_started: int | None = None,
+    ) -> Session:
+        """A new running session; without `role` it gets the default one."""
+        with self._lock:
+            made = replace(
+                self._made(self._new_id(), role or self._default_role),
+                label=label,
+                root_pid=root_pid,
+                root_started=root_started,
+            )
+            self._put(made)
+            return made
+
+    def get(self, session_id: str) -> Session | None:
+        """The session as it is now, or None."""
+        return self._sessions.get(session_id)
+
+    def list(self) -> tuple[Session, ...]:
+        """Every session, oldest first."""
+        with self._lock:
+            return tuple(self._sessions.values())
+
+    def set_role(self, session_id: str, role: str | None) -> Session:
+        """Judge the session under another role from now on."""
+        return self._change(session_id, role=role)
+
+    def freeze(self, session_id: str) -> Session:
+        """Block everything that the session asks until it is unfrozen."""
+        return self._change(session_id, frozen=True)
+
+    def unfreeze(self, session_id: str) -> Session:
+        """Judge what the session asks again."""
+        return self._change(session_id, frozen=False)
+
+    def end(self, session_id: str) -> Session:
+        """Block everything that the session asks for good; the default cannot end."""
+        if session_id == DEFAULT_SESSION:
+            raise UsageError("the default session cannot be ended; freeze it instead")
+        return self._change(session_id, state=SessionState.ENDED)
+
+    def _made(self, session_id: str, role: str | None) -> Session:
+        return Session(session_id, role, created=iso_time(self._clock()))
+
+    def _take(self, records: Iterable[dict[str, Any]]) -> None:
+        for record in records:
+            known = {each.name: record[each.name] for each in fields(Session)}
+            known["state"] = SessionState(known["state"])
+            self._sessions[known["id"]] = Session(**known)
+
+    def _change(self, session_id: str, **changes: Any) -> Session:  # noqa: ANN401  # fields of Session
+        with self._lock:
+            session = self._sessions.get(session_id)
+            if session is None:
+                raise UsageError(f"there is no session {session_id!r}")
+            if session.state is SessionState.ENDED and "state" not in changes:
+                raise UsageError(f"session {session_id!r} has ended")
+            changed = replace(session, **changes)
+            self._put(changed)
+            return changed
+
+    def _put(self, session: Session) -> None:
+        """Let the change count, then write it down."""
+        sessions = {**self._sessions, session.id: session}
+        ended = [each for each in sessions.values() if each.state is SessionState.ENDED]
+        for old in ended[: max(0, len(ended) - MOST_ENDED)]:
+            del sessions[old.id]
+        self._sessions = sessions
+        save_records(self._file, map(asdict, sessions.values()))

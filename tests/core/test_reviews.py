@@ -1,0 +1,288 @@
+"""Held contents: decided once, used once, never let go by accident."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    rule,
+)
+
+from redlane.errors import UsageError
+from redlane.state.reviews import (
+    MOST_HELD,
+    MOST_HELD_BYTES,
+    MOST_HELD_OF_SESSION,
+    MOST_REMEMBERED,
+    Review,
+    Reviews,
+    ReviewsFullError,
+    ReviewState,
+)
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Desk:
+    clock: Clock = field(default_factory=Clock)
+    reviews: Reviews = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reviews = Reviews(clock=self.clock)
+
+    def park(self, session: str = "s", timeout: float = 30, **more: str) -> Review:
+        return self.reviews.park(b"curl x", session, "p", "why", timeout, **more)  # type: ignore[arg-type]  # only texts are given
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.mark.parametrize(
+    ("decision", "state", "goes_on"),
+    [("allow", ReviewState.ALLOWED, True), ("block", ReviewState.BLOCKED, False)],
+)
+def test_decision_reaches_the_waiter(
+    desk: Desk,
+    decision: str,
+    state: ReviewState,
+    goes_on: bool,  # noqa: FBT001  # a table's column
+) -> None:
+    review = desk.park()
+    found: list[Review] = []
+    waiter = threading.Thread(target=lambda: found.append(desk.reviews.wait(review)))
+    waiter.start()
+    desk.reviews.decide(review.id, decision, by="alice", note="fine")
+    waiter.join()
+    (over,) = found
+    assert (over.state, over.goes_on) == (state, goes_on)
+    assert (over.decided_by, over.note, over.content) == ("alice", "fine", b"curl x")
+
+
+def test_second_decision_is_refused(desk: Desk) -> None:
+    review = desk.park()
+    desk.reviews.decide(review.id, "block", by="alice")
+    with pytest.raises(UsageError, match=r"is over: blocked by alice"):
+        desk.reviews.decide(review.id, "allow", by="mallory")
+    assert not desk.reviews.wait(review).goes_on
+
+
+def test_decision_after_the_timeout_is_refused(desk: Desk) -> None:
+    review = desk.park(timeout=30)
+    desk.clock.now = 30
+    with pytest.raises(UsageError, match="is over: expired"):
+        desk.reviews.decide(review.id, "allow", by="alice")
+    assert desk.reviews.wait(review).state is ReviewState.EXPIRED
+
+
+def test_unknown_review_and_decision_are_told(desk: Desk) -> None:
+    with pytest.raises(UsageError, match="there is no review 'x'"):
+        desk.reviews.decide("x", "allow", by="alice")
+    with pytest.raises(UsageError, match="'allow' or 'block', not 'ALLOW'"):
+        desk.reviews.decide(desk.park().id, "ALLOW", by="alice")
+
+
+def test_decision_is_used_once(desk: Desk) -> None:
+    review = desk.park()
+    desk.reviews.decide(review.id, "allow", by="alice")
+    assert desk.reviews.wait(review).goes_on
+    with pytest.raises(UsageError, match="was used"):
+        desk.reviews.wait(review)
+
+
+def test_same_content_is_held_anew_each_time(desk: Desk) -> None:
+    first, second = desk.park(), desk.park()
+    desk.reviews.decide(first.id, "allow", by="alice")
+    assert desk.reviews.list() == (second,)
+
+
+@pytest.mark.parametrize(("action", "goes_on"), [("block", False), ("allow", True)])
+def test_timeout_takes_its_action(
+    desk: Desk,
+    action: str,
+    goes_on: bool,  # noqa: FBT001  # a table's column
+) -> None:
+    review = desk.park(timeout_action=action)
+    desk.clock.now = 31
+    assert desk.reviews.wait(review).goes_on is goes_on
+
+
+def test_waiter_wakes_by_itself_at_the_timeout() -> None:
+    reviews = Reviews()
+    review = reviews.park(b"x", "s", "p", "why", 0.05)
+    assert reviews.wait(review).state is ReviewState.EXPIRED
+
+
+def test_session_has_so_many_held(desk: Desk) -> None:
+    for _ in range(MOST_HELD_OF_SESSION):
+        desk.park("greedy")
+    with pytest.raises(ReviewsFullError, match="'greedy'"):
+        desk.park("greedy")
+    desk.park("other")
+
+
+def test_all_sessions_have_so_many_held(desk: Desk) -> None:
+    for number in range(MOST_HELD):
+        desk.park(f"s{number}")
+    with pytest.raises(ReviewsFullError):
+        desk.park("one more")
+    desk.clock.now = 31
+    desk.park("room again")
+
+
+def test_held_bytes_are_bounded(desk: Desk) -> None:
+    big = bytes(MOST_HELD_BYTES // 2 + 1)
+    desk.reviews.park(big, "s", "p", "why", 30)
+    with pytest.raises(ReviewsFullError):
+        desk.reviews.park(big, "t", "p", "why", 30)
+
+
+def test_freezing_a_session_blocks_what_it_has_held(desk: Desk) -> None:
+    mine, other = desk.park("mine"), desk.park("other")
+    desk.reviews.cancel_session("mine")
+    assert desk.reviews.wait(mine).state is ReviewState.CANCELLED
+    assert desk.reviews.list() == (other,)
+
+
+def test_cancelled_review_is_blocked_and_cannot_be_decided(desk: Desk) -> None:
+    review = desk.park()
+    desk.reviews.cancel(review.id)
+    with pytest.raises(UsageError, match="is over: cancelled"):
+        desk.reviews.decide(review.id, "allow", by="alice")
+    assert not desk.reviews.wait(review).goes_on
+
+
+def test_released_review_is_gone(desk: Desk) -> None:
+    review = desk.park()
+    desk.reviews.release(review.id)
+    desk.reviews.release(review.id)
+    assert desk.reviews.list() == ()
+    with pytest.raises(UsageError):
+        desk.reviews.wait(review)
+
+
+def test_closing_wakes_everybody_with_a_block(desk: Desk) -> None:
+    parked = [desk.park(f"s{number}") for number in range(3)]
+    found: list[Review] = []
+
+    def wait_for(review: Review) -> Callable[[], None]:
+        return lambda: found.append(desk.reviews.wait(review))
+
+    waiters = [threading.Thread(target=wait_for(each)) for each in parked]
+    for each in waiters:
+        each.start()
+    desk.reviews.close()
+    for each in waiters:
+        each.join()
+    assert [each.goes_on for each in found] == [False] * 3
+    with pytest.raises(ReviewsFullError, match="stopping"):
+        desk.park()
+
+
+def test_two_who_decide_at_once_do_not_both_count(desk: Desk) -> None:
+    review = desk.park()
+    outcomes: list[str] = []
+    barrier = threading.Barrier(2)
+
+    def decide(decision: str) -> None:
+        barrier.wait()
+        try:
+            desk.reviews.decide(review.id, decision, by=decision)
+        except UsageError:
+            return
+        outcomes.append(decision)
+
+    racers = [
+        threading.Thread(target=decide, args=[each]) for each in ("allow", "block")
+    ]
+    for each in racers:
+        each.start()
+    for each in racers:
+        each.join()
+    assert len(outcomes) == 1
+    assert desk.reviews.wait(review).goes_on is (outcomes == ["allow"])
+
+
+def test_list_shows_what_is_over_on_demand(desk: Desk) -> None:
+    for _ in range(MOST_REMEMBERED + 3):
+        review = desk.park()
+        desk.reviews.decide(review.id, "block", by="alice")
+        desk.reviews.wait(review)
+    assert desk.reviews.list() == ()
+    assert len(desk.reviews.list(over=True)) == MOST_REMEMBERED
+    last = desk.reviews.get(review.id)
+    assert last is not None
+    assert last.state is ReviewState.BLOCKED
+
+
+class ReviewMachine(RuleBasedStateMachine):
+    """Whatever happens in whatever order, only an allow in time lets content go."""
+
+    parked = Bundle("parked")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.desk = Desk()
+        self.allowed: set[str] = set()
+
+    @rule(target=parked, session=st.sampled_from("ab"), timeout=st.integers(1, 5))
+    def park(self, session: str, timeout: int) -> Review | None:
+        try:
+            return self.desk.park(session, timeout)
+        except ReviewsFullError:
+            return None
+
+    @rule(review=parked, decision=st.sampled_from(["allow", "block"]))
+    def decide(self, review: Review | None, decision: str) -> None:
+        if review is None:
+            return
+        in_time = self.desk.clock.now < review.deadline
+        try:
+            self.desk.reviews.decide(review.id, decision, by="x")
+        except UsageError:
+            return
+        assert in_time
+        assert review.id not in self.allowed
+        if decision == "allow":
+            self.allowed.add(review.id)
+
+    @rule(seconds=st.integers(1, 3))
+    def pass_time(self, seconds: int) -> None:
+        self.desk.clock.now += seconds
+
+    @rule(session=st.sampled_from("ab"))
+    def freeze(self, session: str) -> None:
+        self.desk.reviews.cancel_session(session)
+
+    @rule(review=consumes(parked))
+    def collect(self, review: Review | None) -> None:
+        if review is None or review in self.desk.reviews.list():
+            return
+        over = self.desk.reviews.wait(review)
+        assert over.goes_on is (review.id in self.allowed)
+        assert over.content == review.content
+        with pytest.raises(UsageError):
+            self.desk.reviews.wait(review)
+
+    @invariant()
+    def held_are_waiting_and_in_time(self) -> None:
+        for review in self.desk.reviews.list():
+            assert review.state is ReviewState.WAITING
+            assert review.deadline > self.desk.clock.now
+
+
+TestReviewMachine = ReviewMachine.TestCase
