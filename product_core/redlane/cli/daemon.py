@@ -1,0 +1,182 @@
+"""`redlane start`, `stop`, `restart` and `status`."""
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from redlane.cli import exit_codes
+from redlane.cli.output import print_error, print_json, print_note, single_line
+from redlane.cli.parser import Commands, Parser, add_command
+from redlane.paths import Paths
+
+__all__ = ["register"]
+
+
+def register(commands: Commands) -> None:
+    """Add the commands of the daemon's life."""
+    start = add_command(
+        commands,
+        "start",
+        _start,
+        summary="start the daemon",
+        description="""
+            Start the daemon in the background and return when it answers. With load
+            errors, or when it runs already, nothing is started and the exit code is 2.
+        """,
+        examples="""
+            redlane start
+            redlane start --role strict
+            redlane start --roles strict,reading
+        """,
+    )
+    _add_start_options(start)
+    start.add_argument(
+        "--foreground",
+        action="store_true",
+        help="stay in the foreground and log to standard error as well",
+    )
+    start.add_argument(
+        "--system",
+        action="store_true",
+        help="be the machine's daemon: /etc/redlane and /run/redlane",
+    )
+    add_command(
+        commands,
+        "stop",
+        _stop,
+        summary="stop the daemon",
+        description="Stop the daemon and wait for its end; without one, do nothing.",
+    )
+    restart = add_command(
+        commands,
+        "restart",
+        _restart,
+        summary="restart the daemon",
+        description="""
+            Stop the daemon, if it runs, and start it as it was started before; --role
+            and --roles replace what was given then.
+        """,
+    )
+    _add_start_options(restart)
+    status = add_command(
+        commands,
+        "status",
+        _status,
+        summary="say whether the daemon runs, and with what",
+        description="Exit code 0 when it runs, 3 when not.",
+    )
+    status.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _add_start_options(parser: Parser) -> None:
+    parser.add_argument(
+        "--role", help="the role of the default session and of new ones"
+    )
+    parser.add_argument(
+        "--roles", metavar="A,B", help="load these roles only, at a reload as well"
+    )
+
+
+def _start(arguments: argparse.Namespace) -> int:
+    from redlane.daemon.options import Options, role_names  # noqa: PLC0415  # light
+
+    roles = None if arguments.roles is None else role_names(arguments.roles)
+    options = Options(arguments.role, roles, arguments.system)
+    return _run(options, foreground=arguments.foreground)
+
+
+def _run(options: Any, *, foreground: bool) -> int:  # noqa: ANN401  # imported late
+    from redlane.daemon.lifecycle import check_outside, detach  # noqa: PLC0415  # light
+    from redlane.daemon.service import Start, serve  # noqa: PLC0415  # heavy
+
+    system = options.system
+    paths = Paths.system() if system else Paths.from_environment(os.environ)
+    start = Start(paths, options, dict(os.environ), check_outside("start"), foreground)
+    if foreground:
+        return serve(start, _print_outcome)
+    outcome = detach(partial(serve, start))
+    _print_outcome(outcome)
+    return exit_codes.USAGE if outcome.errors else exit_codes.OK
+
+
+def _print_outcome(outcome: Any) -> None:  # noqa: ANN401  # imported late
+    for error in outcome.errors:
+        print_error(error)
+    for note in outcome.notes:
+        print_note(f"warning: {note}")
+    if not outcome.errors:
+        print_note(f"the daemon runs as process {outcome.pid}")
+
+
+def _stop(_: argparse.Namespace) -> int:
+    from redlane.daemon.lifecycle import check_outside, stop_daemon  # noqa: PLC0415
+
+    check_outside("stop")
+    stopped = stop_daemon(Paths.from_environment(os.environ).run / "daemon.lock")
+    print_note("the daemon has stopped" if stopped else "the daemon is not running")
+    return exit_codes.OK
+
+
+def _restart(arguments: argparse.Namespace) -> int:
+    from redlane.daemon.lifecycle import check_outside, stop_daemon  # noqa: PLC0415
+    from redlane.daemon.lock import last_holder  # noqa: PLC0415
+    from redlane.daemon.options import Options, role_names  # noqa: PLC0415
+
+    check_outside("restart")
+    lock = Paths.from_environment(os.environ).run / "daemon.lock"
+    holder = last_holder(lock)
+    options = Options.from_arguments(holder.options if holder else ())
+    if arguments.role is not None:
+        options = replace(options, role=arguments.role)
+    if arguments.roles is not None:
+        options = replace(options, only_roles=role_names(arguments.roles))
+    stop_daemon(lock)
+    return _run(options, foreground=False)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from redlane.control.client import Client, NotRunningError  # noqa: PLC0415
+
+    paths = Paths.from_environment(os.environ)
+    try:
+        status = Client(paths.socket).get("/api/status")
+    except NotRunningError as error:
+        if arguments.json:
+            print_json({"running": False, "socket": str(paths.socket)})
+        else:
+            print_error(str(error))
+        return exit_codes.NOT_RUNNING
+    if arguments.json:
+        print_json(status)
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in _lines(status)))
+    return exit_codes.OK
+
+
+def _lines(status: dict[str, Any]) -> list[str]:
+    """The status for people, one fact a line."""
+    only = status["only_roles"]
+    restriction = f" (only {', '.join(only)})" if only else ""
+    role = status["default_role"] or "none: everything is blocked without a role"
+    facts = {
+        "running": f"process {status['pid']}, version {status['version']}",
+        "socket": status["socket"],
+        "up since": status["started"],
+        "policies": str(status["policies"]),
+        "roles": ", ".join(status["role_names"]) + restriction,
+        "default role": role,
+        "last reload": status["last_reload"] or "never",
+        "held reviews": str(status["held_reviews"]),
+    }
+    lines = [f"{name + ':':<14}{single_line(value)}" for name, value in facts.items()]
+    for session in status["sessions"]:
+        text = f"{session['id']} {session['state']}, role {session['role'] or 'none'}"
+        lines.append(f"{'session:':<14}{single_line(text)}")
+    for warning in status["warnings"]:
+        place = ": ".join(filter(None, (warning["file"], warning["subject"])))
+        text = f"{place}: {warning['message']}" if place else warning["message"]
+        lines.append(f"{'warning:':<14}{single_line(text)}")
+    return lines

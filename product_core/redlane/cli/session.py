@@ -1,0 +1,120 @@
+"""`redlane session`: list and change sessions, and reload policies."""
+
+import argparse
+import os
+import sys
+from typing import Any
+from urllib.parse import quote
+
+from redlane.cli import exit_codes
+from redlane.cli.output import print_error, print_json, print_note, single_line
+from redlane.cli.parser import Commands, add_command, add_group
+from redlane.control.client import Client, RefusedError
+from redlane.paths import Paths
+
+__all__ = ["register"]
+
+_DEFAULT = "default"
+_LOAD_ERRORS = 422
+_PATIENCE_SECONDS = 120.0
+
+
+def register(commands: Commands) -> None:
+    """Add `redlane session` and what it holds."""
+    group = add_group(
+        commands,
+        "session",
+        summary="list and change sessions; reload policies",
+        examples="""
+            redlane session list
+            redlane session set-role strict
+            redlane session freeze --session 4f2a90c1d2
+            redlane session reload
+        """,
+    )
+    listing = add_command(group, "list", _list, summary="list the sessions")
+    listing.add_argument("--json", action="store_true", help="print one JSON array")
+    role = add_command(
+        group, "set-role", _set_role, summary="judge a session under another role"
+    )
+    role.add_argument("role", metavar="NAME", help="the role")
+    add_command(
+        group, "reload", _reload, summary="apply what changed on disk to the daemon"
+    )
+    actions = {
+        "freeze": "block everything in a session and stop its processes",
+        "unfreeze": "let a frozen session go on",
+        "kill": "kill everything that runs in a session",
+    }
+    for name, summary in actions.items():
+        action = add_command(group, name, _act, summary=summary)
+        action.set_defaults(action=name)
+        _add_session(action)
+    _add_session(role)
+
+
+def _add_session(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--session",
+        metavar="ID",
+        default=_DEFAULT,
+        help="the session (default: the default session)",
+    )
+
+
+def _client() -> Client:
+    return Client(Paths.from_environment(os.environ).socket, _PATIENCE_SECONDS)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    sessions = _client().get("/api/sessions")["sessions"]
+    if arguments.json:
+        print_json(sessions)
+        return exit_codes.OK
+    for session in sessions:
+        if session["state"] != "ended":
+            sys.stdout.write(f"{single_line(_line(session))}\n")
+    return exit_codes.OK
+
+
+def _line(session: dict[str, Any]) -> str:
+    role = session["role"] or "none"
+    if not session["role_loaded"]:
+        role += " (everything is blocked)"
+    label = f", {session['label']}" if session["label"] else ""
+    return f"{session['id']}  {session['state']}, role {role}{label}"
+
+
+def _set_role(arguments: argparse.Namespace) -> int:
+    path = f"/api/sessions/{quote(arguments.session, safe='')}"
+    session = _client().call("PATCH", path, {"role": arguments.role})
+    print_note(f"session {session['id']} has role {session['role']} now")
+    return exit_codes.OK
+
+
+def _act(arguments: argparse.Namespace) -> int:
+    path = f"/api/sessions/{quote(arguments.session, safe='')}/{arguments.action}"
+    session = _client().post(path)
+    print_note(f"session {session['id']} is {session['state']} now")
+    return exit_codes.OK
+
+
+def _reload(_: argparse.Namespace) -> int:
+    try:
+        loaded = _client().post("/api/policies/reload")
+    except RefusedError as error:
+        if error.status != _LOAD_ERRORS:
+            raise
+        for finding in error.document.get("errors", ()):
+            print_error(_finding(finding))
+        print_error(str(error))
+        return exit_codes.FINDING
+    for warning in loaded["warnings"]:
+        print_note(f"warning: {_finding(warning)}")
+    print_note(f"{loaded['policies']} policies and {loaded['roles']} roles are loaded")
+    return exit_codes.OK
+
+
+def _finding(finding: dict[str, str]) -> str:
+    parts = (finding["file"], finding["subject"], finding["message"])
+    return ": ".join(filter(None, parts))

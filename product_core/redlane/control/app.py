@@ -1,0 +1,80 @@
+"""The control API as a WSGI application, built from its collaborators."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import falcon
+import falcon.media
+
+from redlane.control.access import Access
+from redlane.control.early import Application, EarlyLines
+from redlane.control.errors import add_error_handlers
+from redlane.control.judging import Contents, Judging
+from redlane.control.membership import Membership
+from redlane.control.metrics import Metrics
+from redlane.control.rendering import Rendering
+from redlane.control.resources.daemon import Health, MetricsPage, Reload, Status
+from redlane.control.resources.events import EventCollection
+from redlane.control.resources.reviews import ReviewCollection, ReviewItem
+from redlane.control.resources.sessions import (
+    SessionAction,
+    SessionCollection,
+    SessionItem,
+)
+from redlane.control.resources.verdicts import Analyze, Shell
+from redlane.control.session_control import SessionControl
+from redlane.control.stream import EventStream
+from redlane.gate import Gate
+from redlane.policies.loaded import Loaded
+from redlane.state.reviews import Reviews
+from redlane.state.sessions import SessionTable
+
+__all__ = ["Collaborators", "create_app"]
+
+
+@dataclass(frozen=True, slots=True)
+class Collaborators:
+    """What the API is a face of; the daemon builds it."""
+
+    gate: Gate
+    contents: Contents
+    table: SessionTable
+    sessions: SessionControl
+    membership: Membership
+    reviews: Reviews
+    events: EventStream
+    metrics: Metrics
+    rendering: Rendering
+    reload: Callable[[], Loaded]
+
+
+def create_app(parts: Collaborators) -> Application:
+    """The control API (HTTP over a Unix socket, JSON in and out)."""
+    app = falcon.App(middleware=[Access(parts.membership)])
+    dumps = partial(json.dumps, ensure_ascii=True, allow_nan=False)
+    app.resp_options.media_handlers[falcon.MEDIA_JSON] = falcon.media.JSONHandler(
+        dumps=dumps
+    )
+    add_error_handlers(app)
+    judging = Judging(parts.gate, parts.table, parts.metrics)
+    reviews, rendering = parts.reviews, parts.rendering
+    sessions = (parts.table, parts.sessions)
+    routes = {
+        "/api/analyze": Analyze(judging, parts.contents, reviews),
+        "/api/shell": Shell(judging, parts.contents, reviews),
+        "/api/policies/reload": Reload(parts.reload, rendering),
+        "/api/status": Status(rendering),
+        "/api/sessions": SessionCollection(*sessions, rendering),
+        "/api/sessions/{session_id}": SessionItem(*sessions, rendering),
+        "/api/sessions/{session_id}/{action}": SessionAction(*sessions, rendering),
+        "/api/events": EventCollection(parts.events),
+        "/api/reviews": ReviewCollection(reviews),
+        "/api/reviews/{review_id}": ReviewItem(reviews),
+        "/health": Health(),
+        "/metrics": MetricsPage(parts.metrics, rendering),
+    }
+    for path, resource in routes.items():
+        app.add_route(path, resource)
+    return EarlyLines(app)

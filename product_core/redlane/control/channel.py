@@ -1,0 +1,102 @@
+"""One connection to the control socket, as waitress serves it, with its peer known.
+
+waitress answers malformed requests by itself and in plain text; here it answers in
+JSON, like everything else, and every request carries the process that connected.
+"""
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.task import ErrorTask, WSGITask
+
+from redlane.control.peers import peer_of
+
+__all__ = ["CLOSED_KEY", "PEER_KEY", "ControlChannel"]
+
+PEER_KEY = "redlane.peer"
+"""Where the WSGI environment holds the `Peer`; no header can set such a key."""
+
+CLOSED_KEY = "redlane.when_closed"
+"""Where it holds a function that takes what to do should the client hang up."""
+
+
+class _Parser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
+    """The parser of waitress, for which every malformed head is a 400."""
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the head; a number or an address that Python refuses is a 400 too."""
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("Malformed request") from error
+
+
+class _Request(WSGITask):  # type: ignore[misc]  # waitress has no types
+    """A request, with its peer in the environment."""
+
+    def get_environment(self) -> dict[str, Any]:
+        """The WSGI environment and, under `PEER_KEY`, who asks."""
+        environ: dict[str, Any] = super().get_environment()
+        environ[PEER_KEY] = self.channel.peer
+        environ[CLOSED_KEY] = self.channel.when_closed
+        return environ
+
+
+class _Refusal(ErrorTask):  # type: ignore[misc]  # waitress has no types
+    """The answer to what is no request: `{"error": str}`, and the connection closes."""
+
+    def execute(self) -> None:
+        """Write the status and reason that the parser gave."""
+        error = self.request.error
+        body = json.dumps({"error": f"{error.reason}: {error.body}"}).encode()
+        self.status = f"{error.code} {error.reason}"
+        self.response_headers.append(("Content-Type", "application/json"))
+        self.set_close_on_finish()
+        self.content_length = len(body)
+        self.write(body)
+
+
+class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
+    """A connection; `peer` is read when it is accepted, and held as long as it."""
+
+    task_class = _Request
+    error_task_class = _Refusal
+    parser_class = _Parser
+
+    def __init__(
+        self, server: object, sock: socket.socket, *rest: object, **named: object
+    ) -> None:
+        self.peer = peer_of(sock)
+        self._lock = threading.Lock()
+        self._at_close: list[Callable[[], None]] = []
+        self._closed = False
+        super().__init__(server, sock, *rest, **named)
+
+    def when_closed(self, function: Callable[[], None]) -> None:
+        """Have `function` called when the connection closes; at once if it has."""
+        with self._lock:
+            if not self._closed:
+                self._at_close.append(function)
+                return
+        function()
+
+    def service(self) -> None:
+        """Serve one request; what it left to be done at a close is done with."""
+        super().service()
+        with self._lock:
+            self._at_close.clear()
+
+    def handle_close(self) -> None:
+        """Close the connection and let go of the peer."""
+        with self._lock:
+            self._closed = True
+            functions, self._at_close = self._at_close, []
+        for function in functions:
+            function()
+        self.peer.close()
+        super().handle_close()

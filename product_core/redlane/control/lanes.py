@@ -1,0 +1,54 @@
+"""Worker threads in two lanes, so that the daemon can always be looked at and steered.
+
+Verdicts may be held for a person, or wait for a checker: they have a lane of their
+own. The narrow lane serves everything else, however many verdicts wait.
+"""
+
+from typing import Any
+
+from waitress.task import ThreadedTaskDispatcher
+
+__all__ = ["Lanes"]
+
+VERDICT_PATHS = frozenset({"/api/analyze", "/api/shell"})
+_VERDICT_THREADS = 96
+_CONTROL_THREADS = 16
+
+
+class _Lane(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types
+    """A pool that starts a thread when one is missing: an idle daemon has few."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def add_task(self, task: Any) -> None:  # noqa: ANN401  # waitress's signature
+        """Queue a connection whose first request is complete."""
+        with self.lock:
+            waiting = len(self.queue) + 1
+            idle = len(self.threads) - self.stop_count - self.active_count
+            wanted = min(self._most, len(self.threads) + max(0, waiting - idle))
+            growing = self.stop_count == 0 and wanted > len(self.threads)
+        if growing:
+            self.set_thread_count(wanted)
+        super().add_task(task)
+
+
+class Lanes:
+    """The task dispatcher of the control server."""
+
+    def __init__(self) -> None:
+        """Two empty pools; threads come with the work."""
+        self._verdicts = _Lane(_VERDICT_THREADS)
+        self._control = _Lane(_CONTROL_THREADS)
+
+    def add_task(self, channel: Any) -> None:  # noqa: ANN401  # waitress's signature
+        """Queue a connection in the lane of its first request."""
+        path = getattr(channel.requests[0], "path", "")
+        lane = self._verdicts if path in VERDICT_PATHS else self._control
+        lane.add_task(channel)
+
+    def shutdown(self, timeout: float) -> None:
+        """Stop the threads; what is not done within `timeout` seconds is abandoned."""
+        self._verdicts.shutdown(timeout=timeout)
+        self._control.shutdown(timeout=timeout)

@@ -1,0 +1,298 @@
+"""Which session a process is in; the kernel's process tree decides, no claim does.
+
+A session's root is its supervisor, which adopts every orphan below it, so all that the
+session ever starts descends from it for as long as it lives. When a root dies without
+having closed its session, its orphans pass to a reaper outside. They cannot be told
+from other children that the reaper got since, so all of those count as the session's.
+"""
+
+import os
+import select
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+
+from redlane.control.peers import Peer
+from redlane.control.processes import (
+    SUPERVISOR,
+    Ancestry,
+    Process,
+    ProcessUnreadableError,
+    State,
+    ancestry,
+    read_process,
+)
+from redlane.errors import UsageError
+
+__all__ = ["Membership", "Place", "Root", "Standing"]
+
+_MOST_REMEMBERED = 8192
+_FOREIGN = (
+    "the caller is in a session that this daemon does not know: end that session and "
+    "start it again"
+)
+_HIDDEN = "the caller's ancestors are hidden (/proc is mounted with hidepid)"
+_REAPER_NAMES = frozenset({"systemd", "init", "tini", "dumb-init", "docker-init"})
+
+
+class Place(StrEnum):
+    """Where a process stands; only OUTSIDE carries rights."""
+
+    OUTSIDE = "outside"
+    MEMBER = "member"
+    LOST = "lost"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a process stands: in which session, or why that cannot be known.
+
+    `is_root` holds for the supervisor of the session itself.
+    """
+
+    place: Place
+    session: str | None = None
+    is_root: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The supervisor of a session; `descriptor` is its pidfd.
+
+    `reaper` is the key of the process that would adopt its orphans, if it is known.
+    """
+
+    session: str
+    process: Process
+    descriptor: int
+    reaper: tuple[int, int] | None
+    lost: bool = False
+
+
+class Membership:
+    """The roots of all sessions, and the answer to who is in which."""
+
+    def __init__(self) -> None:
+        """No session has a root yet."""
+        self.on_loss: Callable[[str], None] = lambda _: None
+        """Told the session whose root died without closing it."""
+        self._lock = threading.Lock()
+        self._roots: dict[str, Root] = {}
+        self._remembered: dict[tuple[int, int], Standing] = {}
+        self._generation = 0
+
+    def check(self, pid: int) -> Process:
+        """The process, if it may be a root.
+
+        Raises UsageError when there is no such process, or it is in a session, or the
+        daemon or a session would be inside it.
+        """
+        chain = _chain(pid)
+        root = chain.processes[0]
+        if self._judge(chain).place is not Place.OUTSIDE:
+            raise UsageError(f"process {root.pid} is in a session already")
+        inside = [os.getpid(), *(each.process.pid for each in self.roots())]
+        if any(root.key in _keys_above(each) for each in inside):
+            raise UsageError(
+                f"process {root.pid} is an ancestor of the daemon or of a session"
+            )
+        return root
+
+    def adopt(self, session: str, pid: int, reaper: int | None = None) -> Root:
+        """Make process `pid` the root of a session; raises UsageError as `check` does.
+
+        `reaper` is the ancestor that would adopt its orphans, as the caller found out.
+        """
+        descriptor = _pidfd(pid)
+        try:
+            # What is checked now is the process of the descriptor, if that still runs.
+            process = self.check(pid)
+            if _has_exited(descriptor):
+                raise UsageError(f"process {pid} has exited")  # noqa: TRY301  # closes
+            root = Root(session, process, descriptor, _key_of(reaper))
+            self._add(root)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return root
+
+    def restore(self, session: str, pid: int, start: int) -> None:
+        """Take up a session of before this daemon, lost if its root is not there."""
+        descriptor = -1
+        with suppress(UsageError):
+            descriptor = _pidfd(pid)
+        process = read_process(pid) if descriptor >= 0 else None
+        if process is None or process.start != start:
+            process = Process(pid, start, 0, SUPERVISOR, State.DEAD)
+        self._add(Root(session, process, descriptor, None))
+
+    def _add(self, root: Root) -> None:
+        with self._lock:
+            self._roots[root.session] = root
+            self._forget_standings()
+
+    def release(self, session: str) -> None:
+        """The session is over: what is left of it is outside from here on."""
+        with self._lock:
+            root = self._roots.pop(session, None)
+            self._forget_standings()
+        if root is not None and root.descriptor >= 0:
+            os.close(root.descriptor)
+
+    def roots(self) -> tuple[Root, ...]:
+        """The roots of all sessions, lost ones included."""
+        with self._lock:
+            return tuple(self._roots.values())
+
+    def root(self, session: str) -> Root | None:
+        """The root of one session, or None."""
+        with self._lock:
+            return self._roots.get(session)
+
+    def standing(self, peer: Peer) -> Standing:
+        """Where the process that connected stands, now."""
+        while True:
+            generation = self._generation
+            try:
+                chain = ancestry(peer.pid, self._is_remembered) if peer.pid else None
+            except ProcessUnreadableError as error:
+                return Standing(Place.UNKNOWN, reason=str(error))
+            # Asked after the walk: had it gone before, the id may be a stranger's.
+            if chain is None or not peer.alive:
+                return Standing(Place.UNKNOWN, reason="the caller has exited")
+            standing = self._judge(chain)
+            # A root that died before the walk left its orphans outside of it.
+            if self.notice_losses():
+                continue
+            if self._remember(chain, standing, generation):
+                return standing
+
+    def place(self, chain: Ancestry) -> Place:
+        """Where a process stands that was looked at earlier."""
+        return self._judge(chain).place
+
+    def notice_losses(self) -> bool:
+        """Mark the sessions whose root has died; True when there was a new one."""
+        with self._lock:
+            dead = [each for each in self._roots.values() if _is_dead(each)]
+            for root in dead:
+                self._roots[root.session] = replace(root, lost=True)
+            if dead:
+                self._forget_standings()
+        for root in dead:
+            self.on_loss(root.session)
+        return bool(dead)
+
+    def _is_remembered(self, process: Process) -> bool:
+        return process.key in self._remembered
+
+    def _forget_standings(self) -> None:
+        self._remembered = {}
+        self._generation += 1
+
+    def _remember(self, chain: Ancestry, standing: Standing, generation: int) -> bool:
+        """Keep what was found of the caller; False when it is out of date already.
+
+        A process that is in a session stays in it, and one that is outside stays
+        outside, until sessions begin or end.
+        """
+        with self._lock:
+            if generation != self._generation:
+                return False
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            if standing.place in {Place.OUTSIDE, Place.MEMBER} and not standing.is_root:
+                below = (each for each in chain.processes if not self._is_root(each))
+                self._remembered |= {
+                    each.key: standing for each in below if each.name != SUPERVISOR
+                }
+        return True
+
+    def _is_root(self, process: Process) -> bool:
+        return any(each.process.key == process.key for each in self._roots.values())
+
+    def _judge(self, chain: Ancestry) -> Standing:
+        """Where the first of a chain stands; the outermost session wins."""
+        roots = self.roots()
+        remembered = self._remembered.get(chain.processes[-1].key)
+        if remembered is not None and remembered.place is Place.MEMBER:
+            return remembered
+        sessions = {each.process.key: each.session for each in roots}
+        for process in reversed(chain.processes):
+            itself = process is chain.processes[0]
+            if process.key in sessions:
+                return Standing(Place.MEMBER, sessions[process.key], is_root=itself)
+            if process.name == SUPERVISOR and not itself:
+                return Standing(Place.UNKNOWN, reason=_FOREIGN)
+        if not chain.complete and roots:
+            return Standing(Place.UNKNOWN, reason=_HIDDEN)
+        for root in roots:
+            if root.lost and _may_be_orphan(chain, root):
+                return Standing(Place.LOST, root.session)
+        return Standing(Place.OUTSIDE)
+
+
+def _may_be_orphan(chain: Ancestry, root: Root) -> bool:
+    """Whether a reaper has the chain's process from `root`, for all we know.
+
+    An orphan, and what it starts, is below a child of a reaper younger than the root.
+    """
+    return any(
+        child.start >= root.process.start and _adopts(parent, root)
+        for child, parent in pairwise(chain.processes)
+    )
+
+
+def _adopts(process: Process, root: Root) -> bool:
+    """Whether orphans of `root` may pass to `process`.
+
+    Which processes are subreapers is nowhere to be read. The supervisor tries it out
+    and reports it; the first process always is one, others are known by name.
+    """
+    known = process.pid == 1 or process.name in _REAPER_NAMES
+    return known or process.key == root.reaper
+
+
+def _is_dead(root: Root) -> bool:
+    if root.lost:
+        return False
+    return root.process.state is State.DEAD or _has_exited(root.descriptor)
+
+
+def _has_exited(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _chain(pid: int) -> Ancestry:
+    """The ancestry of a process that is to be a root."""
+    try:
+        chain = ancestry(pid) if pid > 0 else None
+    except ProcessUnreadableError as error:
+        raise UsageError(str(error)) from error
+    if chain is None:
+        raise UsageError(f"there is no process {pid}")
+    return chain
+
+
+def _keys_above(pid: int) -> frozenset[tuple[int, int]]:
+    chain = ancestry(pid)
+    return frozenset(each.key for each in chain.processes) if chain else frozenset()
+
+
+def _pidfd(pid: int) -> int:
+    try:
+        return os.pidfd_open(pid)
+    except OSError as error:
+        raise UsageError(f"process {pid}: {error.strerror}") from error
+
+
+def _key_of(pid: int | None) -> tuple[int, int] | None:
+    process = read_process(pid) if pid is not None and pid > 0 else None
+    return None if process is None else process.key

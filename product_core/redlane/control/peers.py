@@ -1,0 +1,74 @@
+"""Who is at the other end of a connection: the kernel's word, not the caller's.
+
+SO_PEERCRED names the process that connected. It may be gone by now and its id taken by
+another, so a descriptor of the very process is kept (SO_PEERPIDFD, Linux 6.5; before
+that, a pidfd opened at once).
+"""
+
+import errno
+import os
+import select
+import socket
+import struct
+import threading
+from dataclasses import dataclass, field
+
+__all__ = ["Peer", "peer_of"]
+
+_SO_PEERPIDFD = 77
+_CREDENTIALS = struct.Struct("3i")
+_DESCRIPTOR = struct.Struct("i")
+
+
+@dataclass(slots=True)
+class Peer:
+    """The process that connected; `descriptor` is its pidfd, or None when it is gone.
+
+    `pid` is 0 for a process that this pid namespace does not see.
+    """
+
+    pid: int
+    uid: int
+    descriptor: int | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process that connected still runs, so that `pid` names it."""
+        with self._lock:  # the descriptor's number must not pass to another file now
+            if self.descriptor is None:
+                return False
+            poll = select.poll()
+            poll.register(self.descriptor, select.POLLIN)
+            return not poll.poll(0)
+
+    def close(self) -> None:
+        """Let go of the process; it counts as gone from here on."""
+        with self._lock:
+            if self.descriptor is not None:
+                os.close(self.descriptor)
+            self.descriptor = None
+
+
+def peer_of(connection: socket.socket) -> Peer:
+    """The process at the other end of a connected Unix socket."""
+    data = connection.getsockopt(
+        socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size
+    )
+    pid, uid, _ = _CREDENTIALS.unpack(data)
+    return Peer(pid, uid, _pidfd(connection, pid) if pid > 0 else None)
+
+
+def _pidfd(connection: socket.socket, pid: int) -> int | None:
+    try:
+        data = connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD, _DESCRIPTOR.size)
+    except OSError as error:
+        if error.errno != errno.ENOPROTOOPT:
+            return None
+        try:
+            return os.pidfd_open(pid)
+        except OSError:
+            return None
+    descriptor: int = _DESCRIPTOR.unpack(data)[0]
+    os.set_inheritable(descriptor, False)  # noqa: FBT003  # takes no keyword
+    return descriptor

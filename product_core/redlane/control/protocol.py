@@ -1,0 +1,109 @@
+"""The shapes that the control API answers in, and the lines that the wrapper reads."""
+
+from collections.abc import Mapping
+from math import ceil
+from urllib.parse import unquote_to_bytes
+
+from redlane.gate import Judgement
+from redlane.model.problem import Finding
+from redlane.model.verdict import Decision, Verdict
+from redlane.state.reviews import Review, ReviewState
+
+__all__ = [
+    "finding_document",
+    "held_line",
+    "judgement_document",
+    "review_document",
+    "shell_answer",
+    "split_command",
+    "text_of",
+]
+
+Document = Mapping[str, object]
+
+
+def judgement_document(judgement: Judgement) -> Document:
+    """The object that `redlane validate` prints, with the event's id and the time."""
+    verdict, content = judgement.verdict, judgement.verdict.content
+    return {
+        "verdict": verdict.decision.value,
+        "lane": verdict.decision.lane.value,
+        "policy": verdict.policy,
+        "reason": verdict.reason,
+        "content": None if content is None else content.decode(errors="replace"),
+        "role": verdict.role,
+        "context": verdict.context,
+        "modified_by": verdict.modified_by,
+        "suggestion": verdict.suggestion,
+        "event": judgement.event,
+        "review": judgement.review,
+        "latency_ms": judgement.latency_ms,
+    }
+
+
+def review_document(review: Review, seconds_left: float) -> Document:
+    """One review, with all of its content."""
+    waiting = review.state is ReviewState.WAITING
+    return {
+        "id": review.id,
+        "session": review.session,
+        "context": review.context,
+        "policy": review.policy,
+        "reason": review.reason,
+        "content": text_of(review.content),
+        "modified": None if review.modified is None else text_of(review.modified),
+        "created": review.created,
+        "seconds_left": round(max(0.0, seconds_left), 1) if waiting else None,
+        "timeout_action": review.timeout_action,
+        "state": review.state.value,
+        "decided_by": review.decided_by,
+        "note": review.note,
+    }
+
+
+def finding_document(finding: Finding) -> Document:
+    """A load error or warning, as `config check --json` has it."""
+    return {
+        "file": finding.file,
+        "subject": finding.subject,
+        "message": finding.message,
+    }
+
+
+def text_of(data: bytes) -> str:
+    """`data` as text; each byte that is no UTF-8 is written out in hex."""
+    return data.decode(errors="backslashreplace")
+
+
+def split_command(body: bytes, cwd: str | None) -> tuple[bytes, tuple[bytes, ...], str]:
+    """The command of the shell wrapper, its positional arguments, its directory."""
+    command, *arguments = body.split(b"\0")
+    directory = unquote_to_bytes(cwd or "").decode(errors="surrogateescape")
+    return command, tuple(arguments), directory
+
+
+def held_line(review: Review) -> bytes:
+    """The provisional line: a decision may take so many seconds more."""
+    return f"HELD {review.id} {ceil(review.timeout_seconds)}\n".encode()
+
+
+def shell_answer(judgement: Judgement) -> bytes:
+    """The final line for the shell wrapper, and what belongs to it."""
+    verdict = judgement.verdict
+    match verdict.decision:
+        case Decision.ALLOW:
+            return b"ALLOW\n"
+        case Decision.MODIFY if verdict.content is not None:
+            return b"MODIFY %d\n%b" % (len(verdict.content), verdict.content)
+        case _:
+            message = _refusal(verdict).encode(errors="replace")
+            return b"BLOCK %d\n%b" % (len(message), message)
+
+
+def _refusal(verdict: Verdict) -> str:
+    """What a user reads whose command was refused: one line."""
+    by = f" by policy {verdict.policy!r}" if verdict.policy else ""
+    text = f"blocked{by}: {verdict.reason}"
+    if verdict.suggestion:
+        text += f" ({verdict.suggestion})"
+    return "".join(each if each.isprintable() else " " for each in text)

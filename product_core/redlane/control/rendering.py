@@ -1,0 +1,139 @@
+"""How sessions and the daemon itself are shown: one place for API and command line."""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from redlane import __version__
+from redlane.control.membership import Membership
+from redlane.control.protocol import finding_document
+from redlane.model.problem import Finding
+from redlane.policies.loaded import Loaded
+from redlane.state.clock import iso_time
+from redlane.state.reviews import Reviews
+from redlane.state.sessions import DEFAULT_SESSION, Session, SessionState, SessionTable
+
+__all__ = ["Facts", "Rendering"]
+
+Document = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What does not change while the daemon runs."""
+
+    socket: Path
+    shims: Path
+    started: float
+    only_roles: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """Makes documents of what the daemon has; `last_reload` is seconds since 1970."""
+
+    facts: Facts
+    loaded: Callable[[], Loaded]
+    default_role: Callable[[], str | None]
+    last_reload: Callable[[], float | None]
+    table: SessionTable
+    membership: Membership
+    reviews: Reviews
+
+    def session(self, session: Session) -> Document:
+        """One session; `role_loaded` is false when its role is gone: all is blocked."""
+        return {
+            "id": session.id,
+            "default": session.id == DEFAULT_SESSION,
+            "role": session.role,
+            "role_loaded": self._is_loaded(session.role),
+            "state": self._state(session),
+            "frozen": session.frozen,
+            "label": session.label,
+            "created": session.created,
+            "root_pid": session.root_pid,
+            "socket": str(self.facts.socket),
+            "shims": str(self.facts.shims),
+        }
+
+    def status(self) -> Document:
+        """The daemon as it is now."""
+        self.membership.notice_losses()
+        loaded = self.loaded()
+        reload = self.last_reload()
+        shown = [each for each in self.table.list() if self._state(each) != "ended"]
+        only = self.facts.only_roles
+        return {
+            "running": True,
+            "pid": os.getpid(),
+            "version": __version__,
+            "socket": str(self.facts.socket),
+            "started": iso_time(self.facts.started),
+            "uptime_seconds": round(time.time() - self.facts.started, 1),
+            "policies": len(loaded.ruleset.policies),
+            "roles": len(loaded.ruleset.roles),
+            "role_names": sorted(loaded.ruleset.roles),
+            "only_roles": None if only is None else list(only),
+            "default_role": self.default_role(),
+            "ruleset": loaded.ruleset.digest,
+            "sessions": [self.session(each) for each in shown],
+            "held_reviews": len(self.reviews.list()),
+            "warnings": self.warnings(loaded.warnings),
+            "last_reload": None if reload is None else iso_time(reload),
+        }
+
+    def running_sessions(self) -> int:
+        """How many sessions are running, the default one included."""
+        return sum(_counts(each) for each in self.table.list())
+
+    def reload(self, loaded: Loaded) -> Document:
+        """What a reload that took effect came to."""
+        return {
+            "policies": len(loaded.ruleset.policies),
+            "roles": len(loaded.ruleset.roles),
+            "warnings": self.warnings(loaded.warnings),
+        }
+
+    def warnings(self, findings: tuple[Finding, ...]) -> list[Document]:
+        """Warnings of the load, and of sessions in which everything is blocked."""
+        documents = [finding_document(each) for each in findings]
+        if self.table.problem:
+            documents.append(_warning("", self.table.problem))
+        return documents + [
+            _warning(session.id, _blocked(session))
+            for session in self.table.list()
+            if _counts(session) and not self._is_loaded(session.role)
+        ]
+
+    def _is_loaded(self, role: str | None) -> bool:
+        return role is not None and role in self.loaded().ruleset.roles
+
+    def _state(self, session: Session) -> str:
+        root = self.membership.root(session.id)
+        if root is not None and root.lost:
+            return "lost"
+        if session.frozen and session.state is SessionState.RUNNING:
+            return "frozen"
+        return session.state.value
+
+
+def _counts(session: Session) -> bool:
+    return session.state is SessionState.RUNNING
+
+
+def _warning(subject: str, message: str) -> Document:
+    return {"file": "", "subject": subject, "message": message}
+
+
+def _blocked(session: Session) -> str:
+    if session.role is None:
+        return (
+            f"session {session.id} has no role: everything is blocked in it "
+            "(see: redlane session set-role)"
+        )
+    return (
+        f"session {session.id} has role {session.role!r}, which is not loaded: "
+        "everything is blocked in it"
+    )

@@ -1,0 +1,1 @@
+"""The resources of the control API: read the request, make one call, render."""

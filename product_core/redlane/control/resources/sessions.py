@@ -1,0 +1,149 @@
+"""`/api/sessions`: list, open, change, freeze, kill and close sessions."""
+
+import falcon
+
+from redlane.control.access import standing_of
+from redlane.control.bodies import optional, read_object, required
+from redlane.control.membership import Place
+from redlane.control.rendering import Rendering
+from redlane.control.session_control import Opening, SessionControl
+from redlane.errors import UsageError
+from redlane.state.sessions import DEFAULT_SESSION, Session, SessionTable
+
+__all__ = ["SessionAction", "SessionCollection", "SessionItem"]
+
+_LONGEST_LABEL = 200
+_ACTIONS = ("freeze", "unfreeze", "kill")
+
+
+class SessionCollection:
+    """`GET` lists sessions; `POST` `{role?, label?, root_pid?, reaper_pid?}` opens one.
+
+    Without `root_pid` the caller is the root: `redlane run` opens its session so,
+    before it starts anything.
+    """
+
+    def __init__(
+        self, table: SessionTable, control: SessionControl, rendering: Rendering
+    ) -> None:
+        """Show the table; change it with `control`."""
+        self._table = table
+        self._control = control
+        self._rendering = rendering
+
+    def on_get(self, _: falcon.Request, response: falcon.Response) -> None:
+        """List every session, oldest first."""
+        sessions = [self._rendering.session(each) for each in self._table.list()]
+        response.media = {"sessions": sessions}
+
+    def on_post(self, request: falcon.Request, response: falcon.Response) -> None:
+        """Open a session."""
+        body = read_object(request)
+        label = optional(body, "label", str) or ""
+        if len(label) > _LONGEST_LABEL or not label.isprintable():
+            raise falcon.HTTPBadRequest(
+                description=f"'label' must be up to {_LONGEST_LABEL} printable letters"
+            )
+        session = self._control.open(
+            Opening(
+                root_pid=optional(body, "root_pid", int) or request.context.pid,
+                role=optional(body, "role", str),
+                label=label,
+                reaper=optional(body, "reaper_pid", int),
+            )
+        )
+        response.status = falcon.HTTP_201
+        response.media = self._rendering.session(session)
+
+
+class SessionItem:
+    """One session: `GET`, `PATCH` `{role}`, `DELETE`."""
+
+    open_to_supervisor = ("GET", "DELETE")
+
+    def __init__(
+        self, table: SessionTable, control: SessionControl, rendering: Rendering
+    ) -> None:
+        """Show the table; change it with `control`."""
+        self._table = table
+        self._control = control
+        self._rendering = rendering
+
+    def on_get(
+        self, _: falcon.Request, response: falcon.Response, session_id: str
+    ) -> None:
+        """Show the session."""
+        response.media = self._rendering.session(_found(self._table, session_id))
+
+    def on_patch(
+        self, request: falcon.Request, response: falcon.Response, session_id: str
+    ) -> None:
+        """Change the role."""
+        _found(self._table, session_id)
+        role = required(read_object(request), "role", str)
+        changed = self._control.set_role(session_id, role)
+        response.media = self._rendering.session(changed)
+
+    def on_delete(
+        self, request: falcon.Request, response: falcon.Response, session_id: str
+    ) -> None:
+        """End the session: a supervisor its own once it is empty, a person any.
+
+        What still runs in it is killed when a person ends it: it would be free.
+        """
+        _found(self._table, session_id)
+        _refuse_default(session_id)
+        if standing_of(request).place is Place.OUTSIDE:
+            self._control.kill(session_id)
+        else:
+            self._control.close(session_id)
+        response.status = falcon.HTTP_204
+
+
+class SessionAction:
+    """`POST /api/sessions/{id}/freeze`, `unfreeze` and `kill`."""
+
+    def __init__(
+        self, table: SessionTable, control: SessionControl, rendering: Rendering
+    ) -> None:
+        """Show the table; change it with `control`."""
+        self._table = table
+        self._control = control
+        self._rendering = rendering
+
+    def on_post(
+        self,
+        request: falcon.Request,
+        response: falcon.Response,
+        session_id: str,
+        action: str,
+    ) -> None:
+        """Do it, and show how the session is after it."""
+        read_object(request)
+        if action not in _ACTIONS:
+            raise falcon.HTTPNotFound(description=f"no action {action!r}")
+        _found(self._table, session_id)
+        match action:
+            case "freeze":
+                self._control.freeze(session_id)
+            case "unfreeze":
+                self._control.unfreeze(session_id)
+            case _:
+                _refuse_default(session_id)
+                self._control.kill(session_id)
+        response.media = self._rendering.session(_found(self._table, session_id))
+
+
+def _found(table: SessionTable, session_id: str) -> Session:
+    session = table.get(session_id)
+    if session is None:
+        raise falcon.HTTPNotFound(description=f"there is no session {session_id!r}")
+    return session
+
+
+def _refuse_default(session_id: str) -> None:
+    if session_id == DEFAULT_SESSION:
+        raise UsageError(
+            "the default session has no processes of its own and cannot end; "
+            "freeze it instead"
+        )

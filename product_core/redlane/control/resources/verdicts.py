@@ -1,0 +1,133 @@
+"""`POST /api/analyze` and `POST /api/shell`: verdicts, held ones included."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import falcon
+
+from redlane.control.access import standing_of
+from redlane.control.bodies import optional, read_bytes, read_object, required
+from redlane.control.channel import CLOSED_KEY
+from redlane.control.early import EARLY_KEY
+from redlane.control.judging import Contents, Judging, Question
+from redlane.control.membership import Place
+from redlane.control.protocol import (
+    held_line,
+    judgement_document,
+    shell_answer,
+    split_command,
+)
+from redlane.model.policy import Context
+from redlane.state.reviews import Review, Reviews
+
+__all__ = ["Analyze", "Shell"]
+
+_ANYBODY = {Place.MEMBER: ("POST",), Place.LOST: ("POST",)}
+_OBJECT_CONTEXTS = frozenset({Context.MCP, Context.SYSCALL})
+
+
+class Analyze:
+    """`POST /api/analyze` `{content, context, role?, session?, hold?}`."""
+
+    open_to = _ANYBODY
+
+    def __init__(self, judging: Judging, contents: Contents, reviews: Reviews) -> None:
+        """Judge with `judging` what `contents` reads."""
+        self._judging = judging
+        self._contents = contents
+        self._reviews = reviews
+
+    def on_post(self, request: falcon.Request, response: falcon.Response) -> None:
+        """Answer with the verdict, after the review if it was held."""
+        body = read_object(request)
+        context, data = _context(body), _content(body)
+        question = Question(
+            context,
+            data,
+            lambda: self._contents.parse(context, data),
+            session=optional(body, "session", str),
+            role=optional(body, "role", str),
+            hold=optional(body, "hold", bool) is not False,
+        )
+        judgement = self._judging.judge(
+            question,
+            standing_of(request),
+            request.context.pid,
+            _taken_back(request, self._reviews),
+        )
+        response.media = judgement_document(judgement)
+
+
+class Shell:
+    """`POST /api/shell`: the shell wrapper's question, answered in lines."""
+
+    open_to = _ANYBODY
+
+    def __init__(self, judging: Judging, contents: Contents, reviews: Reviews) -> None:
+        """Judge with `judging` what `contents` reads."""
+        self._judging = judging
+        self._contents = contents
+        self._reviews = reviews
+
+    def on_post(self, request: falcon.Request, response: falcon.Response) -> None:
+        """Say at once when the command is held, and then what became of it."""
+        kind = (request.content_type or "").partition(";")[0].strip().lower()
+        if kind != "application/octet-stream":
+            raise falcon.HTTPUnsupportedMediaType(
+                description="the body must be application/octet-stream"
+            )
+        body = read_bytes(request)
+        command, arguments, cwd = split_command(
+            body, request.get_header("X-Redlane-Cwd")
+        )
+        question = Question(
+            Context.SHELL,
+            body,
+            lambda: (self._contents.shell(command, arguments, cwd or None),),
+        )
+        taken_back = _taken_back(request, self._reviews)
+
+        def on_hold(review: Review) -> None:
+            taken_back(review)
+            request.env[EARLY_KEY](held_line(review))
+
+        judgement = self._judging.judge(
+            question, standing_of(request), request.context.pid, on_hold
+        )
+        response.content_type = falcon.MEDIA_TEXT
+        response.data = shell_answer(judgement)
+
+
+def _taken_back(request: falcon.Request, reviews: Reviews) -> Callable[[Review], None]:
+    """A function that lets go of a review when its caller hangs up."""
+
+    def on_hold(review: Review) -> None:
+        when_closed = request.env.get(CLOSED_KEY)
+        if when_closed is not None:
+            when_closed(lambda: reviews.cancel(review.id))
+
+    return on_hold
+
+
+def _context(body: Mapping[str, Any]) -> Context:
+    name = required(body, "context", str)
+    try:
+        return Context(name)
+    except ValueError as error:
+        known = ", ".join(each.value for each in Context)
+        raise falcon.HTTPBadRequest(
+            description=f"'context' must be one of {known}"
+        ) from error
+
+
+def _content(body: Mapping[str, Any]) -> bytes:
+    """The content: text, or for the contexts of objects the object itself."""
+    value = body.get("content")
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, dict) and body.get("context") in _OBJECT_CONTEXTS:
+        return json.dumps(value, ensure_ascii=False).encode()
+    raise falcon.HTTPBadRequest(
+        description="'content' must be a string (or in Mcp and Syscall an object)"
+    )

@@ -1,0 +1,128 @@
+"""The HTTP server of the control socket: waitress, with the bounds that a guard needs.
+
+It runs in the thread that calls `run`, sleeps without waking while nobody is connected,
+makes room for a new connection by closing the one that was idle longest, and stops in
+order: no new connections, running requests answered, then the end.
+"""
+
+import logging
+import socket
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from waitress import wasyncore
+from waitress.adjustments import Adjustments
+from waitress.server import UnixWSGIServer
+
+from redlane.control.channel import ControlChannel
+from redlane.control.lanes import Lanes
+
+__all__ = ["MOST_BODY_BYTES", "ControlServer"]
+
+MOST_BODY_BYTES = 17 * 1024 * 1024
+"""Bodies of this size and more are refused with 413."""
+
+_MOST_CONNECTIONS = 1024
+_IDLE_SECONDS = 60
+_CLEANUP_SECONDS = 20
+_DRAIN_POLL_SECONDS = 0.05
+_LAST_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no types
+    """Serves `application` on a listening socket until `drain` is called."""
+
+    channel_class = ControlChannel
+
+    def __init__(self, application: object, listener: socket.socket) -> None:
+        """Serve `listener`, bound and listening; nothing is accepted before `run`."""
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._deadline: float | None = None
+        self._lanes = Lanes()
+        super().__init__(
+            application,
+            map={},
+            _sock=listener,
+            dispatcher=self._lanes,
+            adj=Adjustments(
+                sockets=[listener],
+                ident="redlane",
+                connection_limit=2 * _MOST_CONNECTIONS,
+                channel_timeout=_IDLE_SECONDS,
+                cleanup_interval=_CLEANUP_SECONDS,
+                channel_request_lookahead=1,
+                max_request_body_size=MOST_BODY_BYTES,
+                max_request_header_size=64 * 1024,
+                log_socket_errors=False,
+                clear_untrusted_proxy_headers=False,
+            ),
+            sockinfo=(listener.family, listener.type, None, None),
+            bind_socket=False,
+        )
+
+    def call(self, function: Callable[[], None]) -> None:
+        """Have the thread of `run` call `function` soon; safe in a signal handler."""
+        self._calls.put(function)
+        self.pull_trigger()
+
+    def drain(self, seconds: float) -> None:
+        """Accept nothing more; `run` returns when all is answered, or after `seconds`.
+
+        To be called in the thread of `run`, so from elsewhere by way of `call`.
+        """
+        if self._deadline is None:
+            self._deadline = time.monotonic() + seconds
+            self.accepting = False
+            self.del_channel()
+            self.socket.close()
+
+    def run(self) -> None:
+        """Serve until `drain` was called and the last answer is out."""
+        while not self._finished():
+            wasyncore.poll2(self._patience(), self._map)
+            self._run_calls()
+        self._lanes.shutdown(_LAST_SECONDS)
+        wasyncore.close_all(self._map)
+
+    def handle_accept(self) -> None:
+        """Accept one connection; the longest idle one goes when there are too many."""
+        if len(self.active_channels) >= _MOST_CONNECTIONS:
+            idle = [each for each in self.active_channels.values() if not each.requests]
+            if idle:
+                min(idle, key=_last_activity).handle_close()
+        super().handle_accept()
+
+    def _patience(self) -> float | None:
+        """How long to sleep for: without an end when there is nothing to look after."""
+        if self._deadline is not None:
+            return _DRAIN_POLL_SECONDS
+        return _CLEANUP_SECONDS if self.active_channels else None
+
+    def _finished(self) -> bool:
+        if self._deadline is None:
+            return False
+        if time.monotonic() >= self._deadline:
+            return True
+        channels = self.active_channels.values()
+        return not any(each.requests or each.total_outbufs_len for each in channels)
+
+    def _run_calls(self) -> None:
+        """Do what was asked for; one call that fails does not end the server."""
+        while True:
+            try:
+                function = self._calls.get_nowait()
+            except Empty:
+                return
+            try:
+                function()
+            except Exception:  # noqa: BLE001  # the server must go on, whatever a call does
+                _log.exception("a deferred call failed")
+
+
+def _last_activity(channel: Any) -> float:  # noqa: ANN401  # waitress has no types
+    seconds: float = channel.last_activity
+    return seconds

@@ -1,0 +1,135 @@
+"""The control socket: a directory of our own, a bound socket, or one passed to us.
+
+A Unix socket's address holds 107 bytes. Longer paths are reached through the opened
+directory, as /proc/self/fd/N/NAME.
+"""
+
+import os
+import socket
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from redlane.errors import DaemonError
+
+__all__ = [
+    "bind_socket",
+    "connect_socket",
+    "passed_sockets",
+    "private_directory",
+    "remove_socket",
+]
+
+_LONGEST_ADDRESS = 107
+_BACKLOG = 1024
+
+
+def private_directory(path: Path) -> None:
+    """Make `path`, mode 0700, or check that nobody but us can put files into it.
+
+    Raises DaemonError for a directory that others own or can write to: they could put
+    a socket of their own in the place of ours.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise DaemonError(
+            f"{path}: {error.strerror}: the daemon needs a directory of its own here"
+        ) from error
+    try:
+        _check_private(path, os.fstat(descriptor))
+        os.fchmod(descriptor, 0o700)
+    finally:
+        os.close(descriptor)
+
+
+def _check_private(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise DaemonError(
+            f"{path} belongs to user {status.st_uid}: remove it, or set REDLANE_SOCKET"
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise DaemonError(
+            f"{path} can be written by others: run `chmod 700 {path}` and look at "
+            f"what is in it"
+        )
+
+
+def bind_socket(path: Path) -> socket.socket:
+    """A listening socket at `path`, mode 0600; a dead one in its place is replaced.
+
+    The caller holds the daemon's lock, so whatever is there belongs to no daemon.
+    """
+    remove_socket(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        with _address(path) as address:
+            listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise DaemonError(f"{path}: cannot listen here: {error.strerror}") from error
+    finally:
+        os.umask(before)
+    return listener
+
+
+def remove_socket(path: Path) -> None:
+    """Remove the socket at `path`; raises DaemonError when something else is there."""
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise DaemonError(f"{path} is no socket: move it away")
+        path.unlink()
+    except FileNotFoundError:
+        return
+
+
+def connect_socket(path: Path, timeout: float | None) -> socket.socket:
+    """A connection to the socket at `path`; raises OSError."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(timeout)
+        with _address(path) as address:
+            connection.connect(address)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _address(path: Path) -> Iterator[str]:
+    """The address of `path`, by way of its opened directory when it is too long."""
+    if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
+        yield str(path)
+        return
+    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)
+
+
+def passed_sockets(environ: Mapping[str, str]) -> list[socket.socket]:
+    """The listening Unix sockets that systemd passed to us, if any (LISTEN_FDS)."""
+    if not environ.get("LISTEN_FDS") or environ.get("LISTEN_PID") != str(os.getpid()):
+        return []
+    try:
+        from systemd import daemon  # noqa: PLC0415  # bindings are optional
+    except ImportError as error:
+        raise DaemonError(
+            "systemd passed a socket, but the Python module `systemd` is missing: "
+            "install python3-systemd"
+        ) from error
+    sockets = [socket.socket(fileno=each) for each in daemon.listen_fds(True)]  # noqa: FBT003  # libsystemd's signature
+    for each in sockets:
+        listens = each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if each.family != socket.AF_UNIX or each.type != socket.SOCK_STREAM:
+            raise DaemonError("systemd passed a socket that is no Unix stream socket")
+        if not listens:
+            raise DaemonError("systemd passed a socket that does not listen")
+        each.set_inheritable(False)
+    return sockets

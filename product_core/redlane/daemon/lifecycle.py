@@ -1,0 +1,146 @@
+"""Starting the daemon in the background, and ending it.
+
+`start` returns when the socket answers, or with every reason why it does not. What the
+background process has to say comes through a pipe, because its terminal is gone.
+"""
+
+import json
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from redlane.control.processes import SUPERVISOR, Ancestry, ancestry
+from redlane.daemon.lock import running_daemon
+from redlane.errors import DaemonError, RedlaneError
+
+__all__ = ["Outcome", "Report", "check_outside", "detach", "stop_daemon"]
+
+_START_SECONDS = 120
+_STOP_SECONDS = 20
+_FAILED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a start went: with `errors` nothing runs; without, the daemon does."""
+
+    pid: int
+    errors: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+Report = Callable[[Outcome], None]
+"""Tells whoever waits for the start, once."""
+
+
+def check_outside(what: str) -> Ancestry:
+    """The caller's ancestry; raises DaemonError when it is inside a session.
+
+    An agent could otherwise start a daemon with rules of its own.
+    """
+    chain = ancestry(os.getpid())
+    if chain is None:
+        raise DaemonError("/proc cannot be read")
+    if any(each.name == SUPERVISOR for each in chain.processes[1:]):
+        raise DaemonError(f"{what} is refused inside a session (of `redlane run`)")
+    return chain
+
+
+def detach(work: Callable[[Report], int]) -> Outcome:
+    """Run `work` as a daemon; returns when it has reported, or is gone.
+
+    In the daemon itself this does not return.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        _run(work, writing)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        return _outcome(pipe.fileno())
+
+
+def _run(work: Callable[[Report], int], pipe: int) -> NoReturn:
+    """Be the daemon: no terminal, no file of whoever started us, no directory."""
+    os.closerange(3, pipe)
+    os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+    os.chdir("/")
+    os.umask(0o077)
+    os.write(pipe, f"{os.getpid()}\n".encode())
+
+    def report(outcome: Outcome) -> None:
+        with os.fdopen(pipe, "wb") as stream:
+            stream.write(json.dumps(asdict(outcome)).encode() + b"\n")
+
+    try:
+        code = work(report)
+    except RedlaneError as error:
+        report(Outcome(os.getpid(), errors=(str(error),)))
+        code = _FAILED
+    sys.exit(code)
+
+
+def _outcome(pipe: int) -> Outcome:
+    """What the daemon reports; one that says nothing in time is killed."""
+    data, pid = b"", 0
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    while data.count(b"\n") < 2:  # noqa: PLR2004  # its process id, then the outcome
+        if not poll.poll(_START_SECONDS * 1000):
+            _kill(pid)
+            raise DaemonError(
+                f"the daemon did not start within {_START_SECONDS} s (see its log)"
+            )
+        piece = os.read(pipe, 65536)
+        if not piece:
+            raise DaemonError("the daemon ended while it started (see its log)")
+        data += piece
+        if not pid and b"\n" in data:
+            pid = int(data.partition(b"\n")[0])
+    told = json.loads(data.splitlines()[1])
+    return Outcome(told["pid"], tuple(told["errors"]), tuple(told["notes"]))
+
+
+def _kill(pid: int) -> None:
+    if pid:
+        os.kill(pid, signal.SIGKILL)
+
+
+def stop_daemon(lock: Path) -> bool:
+    """End the daemon that holds the lock, and wait; False when there is none."""
+    holder = running_daemon(lock)
+    if holder is None:
+        return False
+    try:
+        descriptor = os.pidfd_open(holder.pid)
+    except (OSError, ValueError) as error:
+        raise DaemonError(f"{lock} does not say which process to stop") from error
+    try:
+        now = running_daemon(lock)
+        if now is not None and now.pid == holder.pid:
+            signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        if not poll.poll(_STOP_SECONDS * 1000):
+            raise DaemonError(
+                f"process {holder.pid} did not stop within {_STOP_SECONDS} s: "
+                f"kill -9 {holder.pid}"
+            )
+    finally:
+        os.close(descriptor)
+    return True

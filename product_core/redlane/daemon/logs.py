@@ -1,0 +1,55 @@
+"""The daemon's own log: sentences with fields, never what was judged.
+
+What policies decided is in the event log; here is how the daemon itself fares.
+"""
+
+import logging
+import os
+import sys
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from redlane.errors import DaemonError
+
+__all__ = ["start_logging"]
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_MOST_BYTES = 5 * 1024 * 1024
+_KEPT = 3
+
+
+class _Lines(logging.Formatter):
+    """One record a line, the lines of a traceback indented below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record's text; control characters in it are made visible."""
+        first, *rest = super().format(record).splitlines() or [""]
+        return "\n    ".join(_visible(each) for each in (first, *rest))
+
+
+def start_logging(path: Path, *, to_stderr: bool) -> None:
+    """Log to the file at `path` (mode 0600), and to standard error if asked to."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        file = RotatingFileHandler(
+            path, maxBytes=_MOST_BYTES, backupCount=_KEPT, encoding="utf-8"
+        )
+    except OSError as error:
+        raise DaemonError(f"{path}: the log cannot be written: {error}") from error
+    handlers: list[logging.Handler] = [file]
+    if to_stderr:
+        handlers.append(logging.StreamHandler(sys.stderr))
+    formatter = _Lines(_FORMAT)
+    for handler in handlers:
+        handler.setFormatter(formatter)
+    logging.basicConfig(level=logging.INFO, handlers=handlers, force=True)
+    logging.getLogger("waitress").setLevel(logging.ERROR)
+    logging.raiseExceptions = False
+
+
+def _visible(text: str) -> str:
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode()
+        for each in text
+    )

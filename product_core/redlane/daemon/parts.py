@@ -1,0 +1,162 @@
+"""Every object of the daemon, built once and joined."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from redlane.contexts.parse import parse_contents
+from redlane.contexts.shell.content import ShellContent
+from redlane.control.app import Collaborators, create_app
+from redlane.control.early import Application
+from redlane.control.judging import Contents
+from redlane.control.membership import Membership, Place
+from redlane.control.metrics import Metrics
+from redlane.control.processes import Ancestry
+from redlane.control.rendering import Facts, Rendering
+from redlane.control.session_control import SessionControl
+from redlane.control.stream import EventStream
+from redlane.daemon.options import Options
+from redlane.daemon.rules import Rules
+from redlane.daemon.runtime_files import SHIMS, write_timeout
+from redlane.gate import Gate
+from redlane.paths import Paths
+from redlane.policies.loaded import Loaded
+from redlane.state.reviews import Reviews
+from redlane.state.sessions import DEFAULT_SESSION, SessionState, SessionTable
+
+__all__ = ["Parts", "build"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The daemon's objects, as far as its life touches them."""
+
+    paths: Paths
+    table: SessionTable
+    membership: Membership
+    sessions: SessionControl
+    reviews: Reviews
+    events: EventStream
+    rendering: Rendering
+    reload: Callable[[], Loaded]
+    application: Application
+
+    def restore_sessions(self, starter: Ancestry) -> list[str]:
+        """Take up the sessions of a daemon that was killed.
+
+        Those whose supervisor has gone too are over, unless whoever starts this daemon
+        may be one of their orphans. Returns what a person should know of it.
+        """
+        self.sessions.restore()
+        lost = [each for each in self.membership.roots() if each.lost]
+        if self.membership.place(starter) is not Place.LOST:
+            for root in lost:
+                self.sessions.kill(root.session)
+            return []
+        return [
+            f"session {each.session} is over, but what it started may still run and "
+            "has no rights; end it with: redlane session kill --session "
+            f"{each.session}"
+            for each in lost
+        ]
+
+    def release_waiters(self) -> None:
+        """Block what is held, and let readers of events go."""
+        self.reviews.close()
+        self.events.stop_waiting()
+
+    def close(self) -> None:
+        """Leave nothing behind that a next start would take for a killed daemon's."""
+        self.events.close()
+        running = [e for e in self.table.list() if e.state is SessionState.RUNNING]
+        if not any(each.frozen or each.root_pid is not None for each in running):
+            _session_file(self.paths).unlink(missing_ok=True)
+
+
+def build(
+    paths: Paths,
+    options: Options,
+    rules: Rules,
+    *,
+    since_boot: bool,
+) -> Parts:
+    """Join everything; `since_boot`: the last daemon ran since the machine started."""
+    if not since_boot:  # process ids of before mean nothing now
+        _session_file(paths).unlink(missing_ok=True)
+
+    def default_role() -> str | None:
+        return options.role or rules.loaded.settings.sevsh.default_role
+
+    table = SessionTable(_session_file(paths), default_role=default_role())
+    _seed_default_session(table, options.role, default_role())
+    reviews, metrics = Reviews(), Metrics()
+    events = EventStream(paths.logs)
+    membership = Membership()
+    sessions = SessionControl(
+        table, membership, reviews, lambda: rules.ruleset, default_role
+    )
+    facts = Facts(paths.socket, paths.run / SHIMS, time.time(), options.only_roles)
+    rendering = Rendering(
+        facts,
+        loaded=lambda: rules.loaded,
+        default_role=default_role,
+        last_reload=lambda: rules.last_reload,
+        table=table,
+        membership=membership,
+        reviews=reviews,
+    )
+    gate = Gate(
+        lambda: rules.ruleset,
+        table,
+        events,
+        reviews,
+        lambda: rules.loaded.settings.review,
+    )
+
+    def reload() -> Loaded:
+        fresh = rules.reload(
+            roles=lambda: {each.role for each in table.list() if each.role},
+            prepare=lambda fresh: write_timeout(paths, fresh.settings),
+        )
+        metrics.count_reload(ok=not fresh.errors)
+        return fresh
+
+    application = create_app(
+        Collaborators(
+            gate=gate,
+            contents=Contents(parse_contents, ShellContent),
+            table=table,
+            sessions=sessions,
+            membership=membership,
+            reviews=reviews,
+            events=events,
+            metrics=metrics,
+            rendering=rendering,
+            reload=reload,
+        )
+    )
+    return Parts(
+        paths=paths,
+        table=table,
+        membership=membership,
+        sessions=sessions,
+        reviews=reviews,
+        events=events,
+        rendering=rendering,
+        reload=reload,
+        application=application,
+    )
+
+
+def _seed_default_session(
+    table: SessionTable, asked: str | None, default: str | None
+) -> None:
+    """Give the default session its role; one from before a kill stays, unless asked."""
+    session = table.get(DEFAULT_SESSION)
+    if session is not None and (asked or session.role is None):
+        table.set_role(DEFAULT_SESSION, asked or default)
+
+
+def _session_file(paths: Paths) -> Path:
+    return paths.run / "sessions.json"

@@ -1,0 +1,53 @@
+"""The rules in force, and the reload that swaps them by one reference.
+
+A reload is the original load again, its restriction to roles included. Whatever is
+wrong with it, the rules of before stay as they are.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from redlane.policies.loaded import Loaded
+from redlane.policies.ruleset import RuleSet
+
+__all__ = ["Rules"]
+
+
+class Rules:
+    """Holds what was loaded; readers never wait for a reload."""
+
+    def __init__(self, load: Callable[[], Loaded], loaded: Loaded) -> None:
+        """`load` made `loaded` and will make all that come after it."""
+        self._load = load
+        self._loaded = loaded
+        self._reloading = threading.Lock()
+        self.last_reload: float | None = None
+
+    @property
+    def loaded(self) -> Loaded:
+        """What is in force."""
+        return self._loaded
+
+    @property
+    def ruleset(self) -> RuleSet:
+        """The rules in force."""
+        return self._loaded.ruleset
+
+    def reload(
+        self, roles: Callable[[], Iterable[str]], prepare: Callable[[Loaded], None]
+    ) -> Loaded:
+        """Load again; what is returned is in force if it has no errors.
+
+        The roles in use are compiled before the swap, so that no verdict waits for it;
+        `prepare` may raise to keep the old rules.
+        """
+        with self._reloading:
+            fresh = self._load()
+            if not fresh.errors:
+                for role in roles():
+                    fresh.ruleset.rules(role)
+                prepare(fresh)
+                self._loaded = fresh
+                self.last_reload = time.time()
+            return fresh

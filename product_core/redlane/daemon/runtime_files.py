@@ -1,0 +1,33 @@
+"""What the daemon leaves beside its socket for the shell wrapper.
+
+`shell-timeout` says how many seconds the wrapper waits for a verdict, `bin/` holds the
+wrapper under the names of the shells that it stands for.
+"""
+
+from redlane.contexts.shell.shims import install_shims
+from redlane.errors import DaemonError
+from redlane.model.settings import Settings
+from redlane.paths import Paths
+
+__all__ = ["SHIMS", "write_shims", "write_timeout"]
+
+SHIMS = "bin"
+"""The directory of the shims, below the run directory."""
+
+
+def write_timeout(paths: Paths, settings: Settings) -> None:
+    """Write the timeout; the file is whole or not there."""
+    fresh = paths.run / ".shell-timeout.new"
+    try:
+        fresh.write_text(f"{settings.sevsh.validation_timeout_seconds:g}\n")
+        fresh.replace(paths.run / "shell-timeout")
+    except OSError as error:
+        raise DaemonError(f"{fresh}: {error.strerror}") from error
+
+
+def write_shims(paths: Paths) -> None:
+    """Install the shims; raises DaemonError when that is not possible."""
+    try:
+        install_shims(paths.run / SHIMS)
+    except OSError as error:
+        raise DaemonError(f"the shell wrapper cannot be installed: {error}") from error

@@ -1,0 +1,173 @@
+"""The running daemon: builds every object once, wires them, and serves.
+
+Nothing here decides anything: the gate judges, the control API serves, the state
+remembers. What must hold before the socket answers is checked in the order in which it
+can go wrong.
+"""
+
+import gc
+import logging
+import os
+import resource
+import socket
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from redlane.control.processes import Ancestry
+from redlane.control.server import ControlServer
+from redlane.control.sockets import (
+    bind_socket,
+    passed_sockets,
+    private_directory,
+    remove_socket,
+)
+from redlane.daemon.lifecycle import Outcome, Report
+from redlane.daemon.lock import DaemonLock
+from redlane.daemon.logs import start_logging
+from redlane.daemon.notify import Notifier
+from redlane.daemon.options import Options
+from redlane.daemon.parts import Parts, build
+from redlane.daemon.rules import Rules
+from redlane.daemon.runtime_files import write_shims, write_timeout
+from redlane.daemon.signals import handle_signals
+from redlane.errors import DaemonError, RedlaneError
+from redlane.model.problem import Finding
+from redlane.paths import Paths
+from redlane.plugins import find_plugins
+from redlane.policies.loaded import Loaded
+from redlane.policies.loading import load
+
+__all__ = ["Start", "serve"]
+
+_DRAIN_SECONDS = 4.0
+_MOST_FILES = 8192
+_FAILED = 2
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where and how to run, and who asked for it."""
+
+    paths: Paths
+    options: Options
+    environ: Mapping[str, str]
+    starter: Ancestry
+    foreground: bool = False
+
+
+def serve(start: Start, report: Report) -> int:
+    """Run the daemon to its end; the exit status.
+
+    Tells `report` when the socket answers, or what is wrong, which is status 2 then.
+    Raises RedlaneError when it cannot even look.
+    """
+    paths = start.paths
+    private_directory(paths.run)
+    lock = DaemonLock(paths.run / "daemon.lock", start.options.to_arguments())
+    start_logging(paths.logs / "daemon.log", to_stderr=start.foreground)
+    only = start.options.only_roles
+    restriction = None if only is None else frozenset(only)
+    loader = partial(load, paths, find_plugins(), restriction)
+    loaded = loader()
+    errors = [*map(_line, loaded.errors), *_role_errors(start.options, loaded)]
+    if errors:
+        report(Outcome(os.getpid(), errors=tuple(errors)))
+        lock.release()
+        return _FAILED
+    _raise_limits()
+    rules = Rules(loader, loaded)
+    parts = build(paths, start.options, rules, since_boot=lock.since_boot)
+    kept = parts.restore_sessions(start.starter)
+    write_shims(paths)
+    write_timeout(paths, loaded.settings)
+    listener, own = _listener(start)
+    server = ControlServer(parts.application, listener)
+    daemon = _Daemon(start, parts, server, Notifier(start.environ))
+    handle_signals(server.call, stop=daemon.stop, reload=daemon.reload)
+    notes = [_line(each) for each in loaded.warnings] + kept
+    notes += [str(each["message"]) for each in parts.rendering.warnings(())]
+    for note in notes:
+        _log.warning("%s", note)
+    gc.collect()
+    gc.freeze()  # what is loaded stays: later collections need not look at it
+    report(Outcome(os.getpid(), notes=tuple(notes)))
+    daemon.run()
+    if own:
+        remove_socket(paths.socket)
+    parts.close()
+    lock.release()
+    _log.info("stopped")
+    return 0
+
+
+class _Daemon:
+    """What the signals do to the running service."""
+
+    def __init__(
+        self, start: Start, parts: Parts, server: ControlServer, notifier: Notifier
+    ) -> None:
+        self._start = start
+        self._parts = parts
+        self._server = server
+        self._notifier = notifier
+
+    def run(self) -> None:
+        """Serve until `stop`."""
+        self._notifier.ready()
+        _log.info("process %d serves %s", os.getpid(), self._start.paths.socket)
+        self._server.run()
+
+    def stop(self) -> None:
+        """Answer what runs, block what is held, and let `run` return."""
+        _log.info("stopping")
+        self._notifier.stopping()
+        self._server.drain(_DRAIN_SECONDS)
+        self._parts.release_waiters()
+
+    def reload(self) -> None:
+        """Reload in a thread of its own: verdicts go on meanwhile."""
+        threading.Thread(target=self._reload, name="reload", daemon=True).start()
+
+    def _reload(self) -> None:
+        self._notifier.reloading()
+        try:
+            for error in self._parts.reload().errors:
+                _log.error("the reload changed nothing: %s", _line(error))
+        except RedlaneError as error:
+            _log.error("the reload changed nothing: %s", error)  # its message says all
+        self._notifier.ready()
+
+
+def _line(finding: Finding) -> str:
+    """A finding as one line, naming the file and the policy or role."""
+    subject = f" {finding.subject}:" if finding.subject else ""
+    return f"{finding.file}:{subject} {finding.message}"
+
+
+def _role_errors(options: Options, loaded: Loaded) -> list[str]:
+    if options.role is None or options.role in loaded.ruleset.roles:
+        return []
+    known = ", ".join(sorted(loaded.ruleset.roles)) or "none"
+    return [f"--role {options.role}: there is no role of that name (loaded: {known})"]
+
+
+def _listener(start: Start) -> tuple[socket.socket, bool]:
+    """The socket to serve, and whether it is ours to remove in the end."""
+    passed = passed_sockets(start.environ)
+    if len(passed) > 1:
+        raise DaemonError("systemd passed more than one socket")
+    if passed:
+        return passed[0], False
+    return bind_socket(start.paths.socket), True
+
+
+def _raise_limits() -> None:
+    """Room for many connections: each takes two descriptors."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,162 @@
+"""Process trees for tests: programs that do as they are told over a pipe.
+
+Run as a program, this is an actor: it reads a command a line on standard input and
+answers each with a line, so that tests never have to guess when something has happened.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["Actor", "actor"]
+
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class Actor:
+    """A process that does what it is told and says when it is done."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        """Talk to an actor that has just been started."""
+        self.process = process
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.process.pid
+
+    def ask(self, *command: str) -> Any:
+        """Send a command and return the answer."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        assert line, f"the actor ended at {command}"
+        return json.loads(line)
+
+    def call(self, where: str, socket: str, method: str, path: str, body: str) -> Any:
+        """An HTTP request by a process: `self`, `child`, or `orphan`."""
+        return self.ask("call", where, socket, method, path, body)
+
+
+@contextmanager
+def actor(*arguments: str) -> Iterator[Actor]:
+    """Start an actor; it and all below it are killed in the end."""
+    process = subprocess.Popen(
+        [sys.executable, __file__, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield Actor(process)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+
+
+def _prctl(option: int, argument: object) -> None:
+    result = ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
+    assert result == 0
+
+
+def _request(socket_path: str, method: str, path: str, body: str) -> list[object]:
+    import http.client  # noqa: PLC0415  # in the child alone
+    import socket  # noqa: PLC0415
+
+    connection = http.client.HTTPConnection("localhost", timeout=30)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(30)
+    connection.sock.connect(socket_path)
+    headers = {"Content-Type": "application/json"} if body else {}
+    connection.request(method, path, body.encode() or None, headers)
+    response = connection.getresponse()
+    answer = [response.status, response.read().decode()]
+    connection.close()
+    return answer
+
+
+def _in_child(argument: list[str], *, orphan: bool) -> list[object]:
+    """Make the request in a child, or in a grandchild whose parent has gone."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        if orphan:
+            os.setsid()
+            middle = os.getpid()
+            if os.fork():
+                os._exit(0)
+            while os.getppid() == middle:
+                os.sched_yield()
+        with os.fdopen(writing, "w") as stream:
+            json.dump(_request(*argument), stream)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        answer: list[object] = json.load(stream)
+    os.waitpid(child, 0)
+    return answer
+
+
+def _do(command: list[str]) -> object:
+    verb, *rest = command
+    if verb == "call":
+        where, *argument = rest
+        if where == "self":
+            return _request(*argument)
+        return _in_child(argument, orphan=where == "orphan")
+    if verb == "name":
+        _prctl(_PR_SET_NAME, rest[0].encode())
+    elif verb == "reap":
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    elif verb == "fork":
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+        return child
+    elif verb == "run":
+        return subprocess.Popen([sys.executable, "-c", rest[0]]).pid
+    elif verb == "detach":
+        return _detached()
+    return "done"
+
+
+def _detached() -> int:
+    """A sleeping grandchild whose parent has gone; its id."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        grandchild = os.fork()
+        if grandchild == 0:
+            os.setsid()
+            signal.pause()
+        os.write(writing, str(grandchild).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    found = int(os.read(reading, 32))
+    os.close(reading)
+    os.close(writing)
+    return found
+
+
+def _main() -> None:
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(_do(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,231 @@
+"""Who a caller is, and in which session: the process tree decides."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from redlane.control.membership import Membership, Place
+from redlane.control.peers import Peer, peer_of
+from redlane.control.processes import Process, State, ancestry, read_process
+from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
+from redlane.errors import UsageError
+from system.process_tree import Actor, actor
+
+
+@pytest.fixture
+def membership() -> Iterator[Membership]:
+    made = Membership()
+    yield made
+    for root in made.roots():
+        made.release(root.session)
+
+
+@pytest.fixture
+def supervisor() -> Iterator[Actor]:
+    with actor() as made:
+        made.ask("reap")
+        made.ask("name", "redlane-run")
+        yield made
+
+
+@pytest.fixture
+def peer() -> Iterator[Callable[[int], Peer]]:
+    """Peers by process id, as a connection of that process would give them."""
+    made: list[Peer] = []
+
+    def make(pid: int) -> Peer:
+        made.append(Peer(pid, os.getuid(), os.pidfd_open(pid)))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def has_ended(pid: int) -> bool:
+    process = read_process(pid)
+    return process is None or process.state is State.DEAD
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "a) S 1 (", ") R 1 1 1", "\n", "redlane-run"], ids=repr
+)
+def test_process_name_does_not_confuse_the_reader(name: str) -> None:
+    with actor() as process:
+        process.ask("name", name)
+        found = read_process(process.pid)
+    assert found is not None
+    assert (found.name, found.parent) == (name, os.getpid())
+
+
+def test_ancestry_leads_to_the_top() -> None:
+    chain = ancestry(os.getpid())
+    assert chain is not None
+    assert chain.complete
+    assert chain.processes[0].pid == os.getpid()
+    assert chain.processes[1].pid == os.getppid()
+    assert chain.processes[-1].parent == 0
+
+
+def test_no_process_has_no_ancestry() -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    assert ancestry(child.pid) is None
+
+
+def test_peer_is_the_process_that_connected() -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        peer = peer_of(left)
+        assert (peer.pid, peer.uid, peer.alive) == (os.getpid(), os.getuid(), True)
+        peer.close()
+        assert not peer.alive
+
+
+def test_peer_that_has_exited_is_not_alive(tmp_path: Path) -> None:
+    program = (
+        "import os, socket, sys, time\n"
+        "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
+        "os._exit(0) if os.fork() else time.sleep(60)\n"
+    )
+    address = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        child = subprocess.Popen([sys.executable, "-c", program, address])
+        connection, _ = listener.accept()
+        child.wait()
+        with connection:
+            peer = peer_of(connection)
+            assert peer.pid == child.pid
+            assert not peer.alive
+            peer.close()
+
+
+def test_caller_outside_of_every_session_is_outside(
+    membership: Membership, peer: Callable[[int], Peer], supervisor: Actor
+) -> None:
+    membership.adopt("s", supervisor.pid)
+    assert membership.standing(peer(os.getpid())).place is Place.OUTSIDE
+
+
+def test_supervisor_child_and_orphan_are_members(
+    membership: Membership, peer: Callable[[int], Peer], supervisor: Actor
+) -> None:
+    membership.adopt("s", supervisor.pid)
+    root = membership.standing(peer(supervisor.pid))
+    assert (root.place, root.session, root.is_root) == (Place.MEMBER, "s", True)
+    for pid in (supervisor.ask("fork"), supervisor.ask("detach")):
+        for _ in range(2):  # the second answer comes from memory
+            found = membership.standing(peer(pid))
+            assert (found.place, found.session) == (Place.MEMBER, "s")
+            assert not found.is_root
+
+
+def test_process_of_an_unknown_supervisor_has_no_rights(
+    membership: Membership, peer: Callable[[int], Peer], supervisor: Actor
+) -> None:
+    child = supervisor.ask("fork")
+    assert membership.standing(peer(supervisor.pid)).place is Place.OUTSIDE
+    assert membership.standing(peer(child)).place is Place.UNKNOWN
+
+
+def test_caller_that_has_exited_has_no_rights(
+    membership: Membership, peer: Callable[[int], Peer]
+) -> None:
+    with actor() as process:
+        gone = peer(process.pid)
+    assert membership.standing(gone).place is Place.UNKNOWN
+
+
+def test_caller_of_another_pid_namespace_has_no_rights(membership: Membership) -> None:
+    assert membership.standing(Peer(0, os.getuid(), None)).place is Place.UNKNOWN
+
+
+def test_orphans_of_a_killed_supervisor_have_no_rights(
+    peer: Callable[[int], Peer],
+) -> None:
+    losses: list[str] = []
+    membership = Membership()
+    membership.on_loss = losses.append
+    with actor() as reaper:
+        reaper.ask("reap")
+        older = peer(reaper.ask("fork"))
+        with actor() as supervisor:
+            supervisor.ask("reap")
+            supervisor.ask("name", "redlane-run")
+            orphan = peer(supervisor.ask("detach"))
+            membership.adopt("s", supervisor.pid, reaper=reaper.pid)
+            assert membership.standing(orphan).place is Place.MEMBER
+        # Nobody told the membership: it finds out when it is asked.
+        assert membership.standing(orphan).place is Place.LOST
+        assert losses == ["s"]
+        assert membership.standing(older).place is Place.OUTSIDE
+        membership.release("s")
+        assert membership.standing(orphan).place is Place.OUTSIDE
+        os.kill(orphan.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("pid", [0, -1, 2**22 + 1], ids=["none", "negative", "none"])
+def test_root_must_be_a_process(membership: Membership, pid: int) -> None:
+    with pytest.raises(UsageError):
+        membership.adopt("s", pid)
+
+
+def test_ancestor_of_the_daemon_is_no_root(membership: Membership) -> None:
+    for pid in (1, os.getppid(), os.getpid()):
+        with pytest.raises(UsageError, match="ancestor"):
+            membership.adopt("s", pid)
+
+
+def test_session_is_not_nested(membership: Membership, supervisor: Actor) -> None:
+    membership.adopt("s", supervisor.pid)
+    for pid in (supervisor.pid, supervisor.ask("fork")):
+        with pytest.raises(UsageError, match="in a session already"):
+            membership.adopt("t", pid)
+
+
+def test_session_is_not_put_around_another(membership: Membership) -> None:
+    with actor() as outer:
+        membership.adopt("s", outer.ask("fork"))
+        with pytest.raises(UsageError, match="ancestor"):
+            membership.adopt("t", outer.pid)
+
+
+def root_of(supervisor: Actor) -> Process:
+    found = read_process(supervisor.pid)
+    assert found is not None
+    return found
+
+
+def test_tree_is_stopped_and_goes_on(supervisor: Actor) -> None:
+    pids = {supervisor.ask("fork"), supervisor.ask("detach")}
+    root = root_of(supervisor)
+    assert {each.pid for each in members(root)} == pids
+    assert stop_tree(root)
+    assert {each.state for each in members(root)} == {State.STOPPED}
+    assert supervisor.ask("reap") == "done"
+    assert continue_tree(root)
+    assert {each.state for each in members(root)} == {State.RUNNING}
+
+
+def test_tree_is_killed_whole(supervisor: Actor) -> None:
+    pids = [supervisor.ask("fork"), supervisor.ask("detach")]
+    descriptor = os.pidfd_open(supervisor.pid)
+    assert kill_tree(root_of(supervisor), descriptor)
+    os.close(descriptor)
+    assert all(has_ended(pid) for pid in (*pids, supervisor.pid))
+
+
+def test_tree_that_forks_all_the_time_is_killed(supervisor: Actor) -> None:
+    program = "import os\nwhile True:\n    if os.fork(): os._exit(0)\n"
+    supervisor.ask("run", program)
+    descriptor = os.pidfd_open(supervisor.pid)
+    assert kill_tree(root_of(supervisor), descriptor)
+    os.close(descriptor)
