@@ -1,0 +1,55 @@
+"""Fixtures of the acceptance suite: homes, daemons, and judges for verdict tables."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from spec.cases import Case, Judge, write_cases
+from spec.redlane_home import Home
+
+
+@pytest.fixture
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """An empty home; a daemon that the test leaves behind is stopped."""
+    home = Home(tmp_path_factory.mktemp("h"))
+    yield home
+    home.stop()
+
+
+@pytest.fixture(scope="module")
+def table_home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Home:
+    """A home with the policies and roles of the module's CASES."""
+    home = Home(tmp_path_factory.mktemp("table"))
+    write_cases(home, request.module.CASES)
+    return home
+
+
+@pytest.fixture(scope="module")
+def table_daemon(table_home: Home) -> Iterator[Home]:
+    """The table's home with a running daemon."""
+    try:
+        table_home.start()
+        yield table_home
+    finally:
+        table_home.stop()
+
+
+@pytest.fixture(scope="module", params=["validate", "daemon"])
+def judge(request: pytest.FixtureRequest, table_home: Home) -> Judge:
+    """Judges a case of the table; validate and the daemon must agree on all."""
+    if request.param == "validate":
+
+        def validate(case: Case) -> dict[str, Any]:
+            return table_home.verdict(case.content, case.id, case.context)
+
+        return validate
+    daemon: Home = request.getfixturevalue("table_daemon")
+
+    def analyze(case: Case) -> dict[str, Any]:
+        return daemon.control.analyze(
+            case.content, case.context, role=case.id, hold=False
+        )
+
+    return analyze
