@@ -1,6 +1,7 @@
 """Bytes to content, for `redlane validate` and the control API."""
 
 from redlane.contexts.mcp.content import ToolCallContent
+from redlane.contexts.shell.content import ShellContent
 from redlane.contexts.syscalls import SystemCallContent
 from redlane.errors import ContentError
 from redlane.model.content import Content, TextContent
@@ -21,6 +22,8 @@ def parse_content(context: Context, data: bytes, cwd: str | None = None) -> Cont
             return SystemCallContent.from_json(data)
         case Context.ALL:
             raise ContentError("context All stands for several contents")
+        case Context.SHELL:
+            return ShellContent(data, cwd=cwd)
         case _:
             return TextContent(context, data)
 

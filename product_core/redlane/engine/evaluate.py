@@ -71,7 +71,8 @@ class _Case:
         block, flag = first_block(self._rules, content)
         if block is None:
             self._flag = lowest(self._flag, flag)
-            return None
+            problem = content.problem
+            return None if problem is None else self._block(None, problem)
         policy = self._rules.policies[block.order]
         if block.outcome is Outcome.FAILED:
             return self._block(policy, wording.failed(policy, block))
@@ -114,7 +115,7 @@ class _Case:
         reason = wording.rewritten(self._modify)
         return self._verdict(Decision.MODIFY, reason, self._modify)
 
-    def _block(self, policy: Policy | Builtin, reason: str) -> Verdict:
+    def _block(self, policy: Policy | Builtin | None, reason: str) -> Verdict:
         self._rewritten = self._modify = None
         return self._verdict(Decision.BLOCK, reason, policy)
 

@@ -5,7 +5,7 @@ argument, a commit message or a file, is free.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from redlane.engine.environment_code import (
     changes_in_code,
@@ -20,8 +20,7 @@ from redlane.engine.variable_commands import (
     Words,
     assigned_name,
 )
-from redlane.model.content import Content, Reader, ShellCommand
-from redlane.model.policy import Action
+from redlane.model.content import Content, ShellCommand
 
 __all__ = ["PROTECTED", "changes_session_variables"]
 
@@ -39,18 +38,10 @@ def changes_session_variables(content: Content) -> bool:
     """Whether any command in the content assigns or unsets a session variable."""
     text = content.data.decode(errors="replace")
     mentioned = "REDLANE" in text
-    for command in _commands(content):
+    for command in content.commands:
         if any(_is_protected(name, mentioned) for name in _changed(command, text)):
             return True
     return False
-
-
-def _commands(content: Content) -> Iterable[ShellCommand]:
-    """The commands inside, or what can be told of them from the texts alone."""
-    if content.commands:
-        return content.commands
-    views = content.views(Action.BLOCK, Reader.PATTERN)
-    return [ShellCommand(tuple(view.decode().split())) for view in views]
 
 
 def _is_protected(name: str, mentioned: bool) -> bool:  # noqa: FBT001  # private

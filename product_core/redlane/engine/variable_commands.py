@@ -57,16 +57,22 @@ _ASSIGNMENT = re.compile(
 )
 
 
+_ENV_LONG = ("--unset", "--chdir", "--split-string")
+
+
 def assigned_name(word: str) -> str | None:
     """The name in `name=…`, `name+=…` or `name[…]=…`, as far as it is known."""
     assignment = _ASSIGNMENT.match(word)
     return assignment[1] if assignment else None
 
 
-def _split(arguments: Words, with_value: str) -> tuple[list[tuple[str, str]], Words]:
+def _split(
+    arguments: Words, with_value: str, long_with_value: Words = ()
+) -> tuple[list[tuple[str, str]], Words]:
     """Options as (letter or long name, value), and the operands behind them.
 
-    `with_value` are the letters whose value follows, in the same word or the next.
+    `with_value` are the letters whose value follows, in the same word or the next,
+    `long_with_value` the names of which that is true.
     """
     options: list[tuple[str, str]] = []
     place = 0
@@ -79,7 +85,10 @@ def _split(arguments: Words, with_value: str) -> tuple[list[tuple[str, str]], Wo
             break
         place += 1
         if word.startswith("--"):
-            name, _, value = word.partition("=")
+            name, sign, value = word.partition("=")
+            if not sign and name in long_with_value and place < len(arguments):
+                value = arguments[place]
+                place += 1
             options.append((name, value))
             continue
         for at, letter in enumerate(word[1:], start=1):
@@ -155,7 +164,7 @@ def _let(arguments: Words) -> Iterator[str]:
 
 def _env(arguments: Words) -> Iterator[str]:
     """`env -i`, `env -u NAME`, `env NAME=x`, and the same inside of `env -S TEXT`."""
-    options, operands = _split(arguments, "uCS")
+    options, operands = _split(arguments, "uCS", _ENV_LONG)
     for option, value in options:
         if option in ("-i", "--ignore-environment"):
             yield EVERY
@@ -190,7 +199,7 @@ def _exec(arguments: Words) -> Iterator[str]:
 
 
 def _systemd_run(arguments: Words) -> Iterator[str]:
-    options, _ = _split(arguments, "EpuHM")
+    options, _ = _split(arguments, "EpuHM", ("--setenv",))
     for option, value in options:
         if option in ("-E", "--setenv"):
             yield _name(value)

@@ -99,6 +99,14 @@ class Content(ABC):
         return None
 
     @property
+    def problem(self) -> str | None:
+        """Why not all of it can be shown to policies; such content is a Block.
+
+        Unless an Allow matches: that acts on the content as it came.
+        """
+        return None
+
+    @property
     def commands(self) -> tuple[ShellCommand, ...]:
         """Every simple command, however wrapped, in context Shell."""
         return ()

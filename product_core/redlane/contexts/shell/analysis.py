@@ -1,0 +1,255 @@
+"""Walks what the reader found and collects every command that may run.
+
+Both branches of a condition count, loops are walked twice, functions where they are
+called and once more at the end: what is found is more than what runs, not less.
+"""
+
+from collections.abc import Iterable
+
+from redlane.contexts.shell.code import commands_in_code
+from redlane.contexts.shell.command import Command
+from redlane.contexts.shell.expansion import Expander, Fields
+from redlane.contexts.shell.findings import Findings
+from redlane.contexts.shell.inner import Code, File, Inner, Text, Words
+from redlane.contexts.shell.reader import read
+from redlane.contexts.shell.scope import Scope, Stream
+from redlane.contexts.shell.scripts import MOST_BYTES, read_script
+from redlane.contexts.shell.syntax import Group, Part, Pipeline, Simple, Substitution
+from redlane.contexts.shell.words import MOST_NESTED, TooComplex
+
+__all__ = ["Analysis"]
+
+_NOTHING = Stream()
+_LOOPS = frozenset({"for", "while", "until", "select"})
+_MOST_TEXTS = 16
+_CERTAIN = frozenset({"", "{", "("})
+
+
+class Analysis:
+    """One walk over a text; what it finds goes into `findings`."""
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        self._depth = 0
+        self._active: set[str] = set()
+        self._later: list[tuple[Group | Text, Scope]] = []
+
+    def text(self, text: str, scope: Scope) -> None:
+        """Walk the text that was given, then all that it put off."""
+        self._pipelines(read(text), scope, _NOTHING)
+        while self._later:
+            what, where = self._later.pop()
+            if isinstance(what, Text):
+                self._inner(Text(what.text, what.parameters), where, _NOTHING)
+            else:
+                where.parameters = None
+                self._group_body(what, where, _NOTHING)
+
+    def _pipelines(
+        self, pipelines: list[Pipeline], scope: Scope, stdin: Stream
+    ) -> Stream:
+        """Walk a list; what comes out of it is what comes out of its parts."""
+        outputs = []
+        for pipeline in pipelines:
+            scope.uncertain += pipeline.conditional
+            outputs.append(self._pipeline(pipeline, scope, stdin))
+            scope.uncertain -= pipeline.conditional
+        if len(outputs) == 1:
+            return outputs[0]
+        return Stream(lambda: _joined(outputs))
+
+    def _pipeline(self, pipeline: Pipeline, scope: Scope, stdin: Stream) -> Stream:
+        forms = []
+        for stage in pipeline.stages:
+            stdin, form = self._stage(stage, scope, stdin)
+            forms.append(form)
+        if len(forms) > 1:
+            self.findings.command(" | ".join(forms))
+        return stdin
+
+    def _stage(
+        self, stage: Simple | Group, scope: Scope, stdin: Stream
+    ) -> tuple[Stream, str]:
+        if isinstance(stage, Simple):
+            return Command(self, stage, scope, stdin).run()
+        return self._group(stage, scope, stdin)
+
+    def _group(self, group: Group, scope: Scope, stdin: Stream) -> tuple[Stream, str]:
+        if group.function:
+            scope.functions[group.function] = group
+            self._later.append((group, scope))
+            self._fork_bomb(group)
+            return _NOTHING, f"{group.function}()"
+        carrier = Simple(redirections=group.redirections)
+        frame = Command(self, carrier, scope, stdin)
+        stdin = frame.redirected()
+        output = self._group_body(group, scope, stdin)
+        frame.written(output, group.opener)
+        return output, _form(group)
+
+    def _group_body(self, group: Group, scope: Scope, stdin: Stream) -> Stream:
+        certain = group.opener in _CERTAIN and not group.function
+        scope.uncertain += not certain
+        if group.variable:
+            self.findings.assigned[group.variable] = None
+        if group.values:
+            self._loop_values(group, scope)
+        output = self._pipelines(group.body, scope, stdin)
+        if group.opener in _LOOPS and scope.variables:
+            output = self._pipelines(group.body, scope, stdin)
+        scope.uncertain -= not certain
+        return output
+
+    def _loop_values(self, group: Group, scope: Scope) -> None:
+        expander = Expander(scope, lambda part: self.substitute(part, scope).texts())
+        found = [
+            field for fields in expander.commands(group.values) for field in fields
+        ]
+        if group.variable:
+            scope.assign(group.variable, tuple(found) or (None,))
+
+    def _fork_bomb(self, group: Group) -> None:
+        """Show a function that pipes itself into itself as the classic one."""
+        name = group.function
+        for pipeline in group.body:
+            for stage in pipeline.stages:
+                inner = stage.body if isinstance(stage, Group) else [pipeline]
+                for each in inner:
+                    calls = [
+                        one
+                        for one in each.stages
+                        if isinstance(one, Simple) and one.words[:1] == [name]
+                    ]
+                    if len(calls) > 1:
+                        self.findings.command(":() { :|:& };:")
+
+    def substitute(self, part: Substitution, scope: Scope) -> Stream:
+        """Walk the commands of a substitution; its value is what they print."""
+        self._enter()
+        output = self._pipelines(part.body, scope, _NOTHING)
+        self._depth -= 1
+        if part.sign != "$":
+            place = scope.place(part.source)
+            scope.files[place] = output
+            scope.origins[place] = " ; ".join(
+                _pipeline_form(each) for each in part.body
+            )
+        return output
+
+    def call(self, name: str, argv: Fields, scope: Scope, stdin: Stream) -> Stream:
+        """Walk the body of a function for one call of it; a recursion once."""
+        key = f"function {name}"
+        if key in self._active:
+            return _NOTHING
+        self._active.add(key)
+        self._enter()
+        called = scope.calling(argv[1:])
+        output = self._group_body(scope.functions[name], called, stdin)
+        self._depth -= 1
+        self._active.discard(key)
+        return output
+
+    def _inner(self, inner: Inner, scope: Scope, stdin: Stream) -> None:
+        """Walk one thing that a command runs."""
+        self._enter()
+        if isinstance(inner, Words):
+            Command(self, Simple(), scope, stdin).words(inner.argv)
+        elif isinstance(inner, Text):
+            self._text(inner, scope, stdin)
+        elif isinstance(inner, File):
+            self._file(inner, scope, stdin)
+        else:
+            self._code(inner, scope, stdin)
+        self._depth -= 1
+
+    def _text(self, inner: Text, scope: Scope, stdin: Stream) -> None:
+        if inner.later:
+            self._later.append((inner, scope))
+            return
+        if not inner.text.strip() or inner.text in self._active:
+            return
+        if len(inner.text) > MOST_BYTES:
+            raise TooComplex(f"a command string is longer than {MOST_BYTES} bytes")
+        self.findings.string(inner.text)
+        if inner.parameters is not None:
+            scope = scope.child(inner.parameters[0], inner.parameters[1:])
+        self._active.add(inner.text)
+        self._pipelines(read(inner.text, self._depth), scope, stdin)
+        self._active.discard(inner.text)
+
+    def _file(self, inner: File, scope: Scope, stdin: Stream) -> None:
+        """Walk a script: what the text wrote to it, or what is on disk."""
+        place = scope.place(inner.path)
+        parameters = None if inner.shared else (inner.path, *inner.parameters)
+        if place in scope.files:
+            for text in scope.files[place].texts():
+                self._text(Text(text, parameters), scope, stdin)
+        if place in scope.origins:
+            self.findings.command(f"{scope.origins[place]} | sh")
+        script = read_script(inner.path, scope.cwd)
+        if script is None or script.path in self._active:
+            return
+        self._active.add(script.path)
+        self.findings.scripts += 1
+        self._text(Text(script.text, parameters), scope, stdin)
+        self.findings.scripts -= 1
+        self._active.discard(script.path)
+
+    def _code(self, inner: Code, scope: Scope, stdin: Stream) -> None:
+        self.findings.string(inner.text)
+        self.findings.command(f"{inner.language} -c {inner.text}")
+        for each in commands_in_code(inner):
+            self._inner(each, scope, stdin)
+
+    def run_inner(self, found: Iterable[Inner], scope: Scope, stdin: Stream) -> None:
+        """Walk all that a command runs."""
+        for each in found:
+            self._inner(each, scope, stdin)
+
+    def run_output(self, part: Substitution, scope: Scope, stdin: Stream) -> None:
+        """Walk what a substitution prints, because that is run as a command."""
+        output = self.substitute(part, scope)
+        for text in output.texts():
+            self._inner(Text(text), scope, stdin)
+        origin = " ; ".join(_pipeline_form(each) for each in part.body)
+        self.findings.command(f"{origin} | sh")
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > MOST_NESTED:
+            raise TooComplex(f"commands are nested more than {MOST_NESTED} deep")
+
+
+def _joined(outputs: list[Stream]) -> tuple[str, ...]:
+    """What a list prints: all that is known of its parts, one after the other."""
+    known = [output.texts() for output in outputs]
+    rows = [""]
+    for texts in known:
+        if texts:
+            rows = [row + text for row in rows for text in texts][:_MOST_TEXTS]
+        if sum(map(len, rows)) > MOST_BYTES:
+            raise TooComplex("the text prints more than can be judged")
+    return tuple(rows) if any(known) else ()
+
+
+def _form(group: Group) -> str:
+    """A compound command in one line, without its conditions' words."""
+    return "{ " + "; ".join(_pipeline_form(each) for each in group.body) + "; }"
+
+
+def _pipeline_form(pipeline: Pipeline) -> str:
+    return " | ".join(
+        _form(stage) if isinstance(stage, Group) else _simple_form(stage)
+        for stage in pipeline.stages
+    )
+
+
+def _simple_form(simple: Simple) -> str:
+    return " ".join(
+        word if isinstance(word, str) else "".join(map(_shown, word))
+        for word in simple.words
+    )
+
+
+def _shown(part: Part) -> str:
+    return str(part) if isinstance(part, str) else part.source

@@ -1,0 +1,306 @@
+"""Walks one simple command: its words, assignments, redirections and what it runs."""
+
+import re
+from collections.abc import Iterable
+from typing import Protocol
+
+from redlane.contexts.shell.effects import apply_effect
+from redlane.contexts.shell.expansion import Expander, Fields
+from redlane.contexts.shell.findings import Findings
+from redlane.contexts.shell.inner import File, Inner, Words
+from redlane.contexts.shell.known import is_odd, spellings
+from redlane.contexts.shell.output import known_output
+from redlane.contexts.shell.scope import Scope, Stream, Value
+from redlane.contexts.shell.scripts import (
+    MOST_BYTES,
+    read_text,
+    real_name,
+    script_words,
+)
+from redlane.contexts.shell.syntax import Assignment, Simple, Substitution, Word
+from redlane.contexts.shell.unwrap import unwrapper
+from redlane.contexts.shell.variables import unwrap_assignment
+
+__all__ = ["Command", "Walker"]
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\+?)=")
+_INPUTS = frozenset({"<", "<>"})
+_HERE = frozenset({"<<", "<<-"})
+_LONGEST_VALUE = 64 * 1024
+_READS_FILES = frozenset({"cat", "head", "tail", "tac", "rev", "base64", "xxd", "sed"})
+_NOTHING = Stream()
+
+
+class Walker(Protocol):
+    """What a command needs of the walk that it is part of."""
+
+    findings: Findings
+
+    def substitute(self, part: Substitution, scope: Scope) -> Stream:
+        """Walk a substitution and tell what it prints."""
+
+    def run_inner(self, found: Iterable[Inner], scope: Scope, stdin: Stream) -> None:
+        """Walk what a command runs."""
+
+    def call(self, name: str, argv: Fields, scope: Scope, stdin: Stream) -> Stream:
+        """Walk the body of a function for one call."""
+
+    def run_output(self, part: Substitution, scope: Scope, stdin: Stream) -> None:
+        """Walk what a substitution prints, because that is run as a command."""
+
+
+class Command:
+    """A simple command in its scope, with the input that is known."""
+
+    __slots__ = ("_cache", "_expander", "_scope", "_simple", "_stdin", "_walker")
+
+    def __init__(
+        self, walker: Walker, simple: Simple, scope: Scope, stdin: Stream
+    ) -> None:
+        self._walker = walker
+        self._simple = simple
+        self._scope = scope
+        self._stdin = stdin
+        self._expander: Expander | None = None
+        self._cache: dict[int, tuple[str, ...]] = {}
+
+    def run(self) -> tuple[Stream, str]:
+        """Walk the command; what it prints, and its normal form."""
+        simple = self._simple
+        before = self._assign() if simple.assignments else ""
+        self.redirected()
+        if not simple.words:
+            self.written(_NOTHING, "")
+            return _NOTHING, ""
+        output, form = _NOTHING, ""
+        self._leading_substitution(simple.words[0])
+        for argv in self._meanings(simple.words):
+            if before and argv:
+                self._walker.findings.command(f"{before} {' '.join(argv)}")
+            output = self.words(argv)
+            form = form or " ".join(argv)
+        self.written(output, form)
+        return output, form
+
+    def words(self, argv: Fields) -> Stream:
+        """Walk a command whose words are known."""
+        form = " ".join(argv)
+        if not form.strip():
+            return _NOTHING
+        self._walker.findings.command(form)
+        assignment = _ASSIGNMENT.match(argv[0])
+        if assignment:
+            self._walker.findings.assigned[assignment[1]] = None
+            self._set(assignment[1], (argv[0][assignment.end() :],), lasting=False)
+            return self.words(argv[1:])
+        meanings = [argv]
+        if is_odd(form):
+            meanings += spellings(argv)
+            for each in meanings[1:]:
+                self._walker.findings.command(" ".join(each))
+        if "/" in argv[0] or self._scope.links:
+            meanings += self._by_file(argv)
+        for each in dict.fromkeys(meanings):
+            self._walker.findings.words[each] = None
+            self._unwrap(each)
+        return self._output(argv)
+
+    def redirected(self) -> Stream:
+        """Take the redirections into account; the input that is known then."""
+        for each in self._simple.redirections:
+            if each.descriptor.startswith("{"):
+                self._walker.findings.assigned[each.descriptor.strip("{}")] = None
+            if each.operator in _HERE:
+                self._stdin = Stream.of(*self._texts(each.target))
+            elif each.operator == "<<<":
+                texts = [text + "\n" for text in self._texts(each.target)]
+                self._stdin = Stream.of(*texts)
+            elif each.operator in _INPUTS:
+                self._stdin = self._file_stream(self._texts(each.target))
+        return self._stdin
+
+    def written(self, output: Stream, form: str) -> None:
+        """Show what is redirected where, and remember what is written to files."""
+        shown = []
+        for each in self._simple.redirections:
+            if each.operator in _HERE:
+                continue
+            for target in self._texts(each.target):
+                sign = _SIGNS.get(each.operator, each.operator)
+                space = "" if sign.endswith("&") else " "
+                shown.append(f"{each.descriptor}{sign}{space}{target}")
+                if ">" in sign and target:
+                    self._write(target, output, form)
+                    self._walker.findings.command(f"{sign}{space}{target}")
+        if shown and form:
+            self._walker.findings.command(f"{form} {' '.join(shown)}")
+
+    def _write(self, target: str, output: Stream, form: str) -> None:
+        place = self._scope.place(target)
+        old = self._scope.files.get(place)
+        if old is not None:
+            output = _chained(old, output)
+        self._scope.files[place] = output
+        self._scope.origins[place] = form
+        if target != place and is_odd(target):
+            self._walker.findings.command(f"> {place}")
+
+    def _meanings(self, words: list[Word]) -> list[Fields]:
+        for word in words:
+            if not isinstance(word, str):
+                return self._expansion().commands(words)
+        return [tuple(str(word) for word in words)]
+
+    def _texts(self, word: Word) -> tuple[str, ...]:
+        return (word,) if isinstance(word, str) else self._expansion().texts(word)
+
+    def _expansion(self) -> Expander:
+        if self._expander is None:
+            self._expander = Expander(self._scope, self._outputs)
+        return self._expander
+
+    def _outputs(self, part: Substitution) -> tuple[str, ...]:
+        """What a substitution prints; it is walked once for all the meanings."""
+        known = self._cache.get(id(part))
+        if known is None:
+            known = self._walker.substitute(part, self._scope).texts()
+            if any(len(text) > _LONGEST_VALUE for text in known):
+                known = ()
+            self._cache[id(part)] = known
+        return known
+
+    def _leading_substitution(self, word: Word) -> None:
+        """What a substitution at the place of the command prints is run."""
+        if isinstance(word, tuple) and isinstance(word[0], Substitution):
+            self._walker.run_output(word[0], self._scope, self._stdin)
+
+    def _assign(self) -> str:
+        """Put the assignments into the scope; their normal form."""
+        shown = []
+        lasting = not self._simple.words
+        for each in self._simple.assignments:
+            values = self._values(each)
+            sign = "+=" if each.appends else "="
+            self._walker.findings.assigned[each.name.partition("[")[0]] = None
+            for value in values:
+                shown.append(f"{each.name}{sign}{_plain(value)}")
+                self._walker.findings.command(shown[-1])
+            self._set(each.name, values, lasting=lasting, appends=each.appends)
+        return " ".join(shown)
+
+    def _values(self, assignment: Assignment) -> tuple[Value, ...]:
+        if isinstance(assignment.value, list):
+            return tuple(self._meanings(assignment.value))
+        return tuple(self._texts(assignment.value))
+
+    def _set(
+        self,
+        name: str,
+        values: tuple[Value, ...],
+        *,
+        lasting: bool,
+        appends: bool = False,
+    ) -> None:
+        scope = self._scope
+        for value in values:
+            if isinstance(value, str) and value:
+                found = unwrap_assignment(name, value)
+                self._walker.run_inner(found, scope, _NOTHING)
+        base = name.partition("[")[0]
+        if appends:
+            old = scope.variables.get(base, ("",))
+            values = tuple(_added(one, two) for one in old for two in values)
+        scope.uncertain += not lasting
+        scope.assign(base, values)
+        scope.uncertain -= not lasting
+
+    def _by_file(self, argv: Fields) -> list[Fields]:
+        """What a command named by a path is: a copy, a link, or a script."""
+        scope, name, rest = self._scope, argv[0], argv[1:]
+        found: list[Fields] = []
+        source = scope.links.get(scope.place(name))
+        if source is not None:
+            found += [(source, *rest), (source.rpartition("/")[2], *rest)]
+        if "/" in name:
+            real = real_name(name, scope.cwd)
+            if real is not None:
+                found.append((real, *rest))
+            words = script_words(name, scope.cwd)
+            if words or scope.place(name) in scope.files:
+                self._walker.run_inner(
+                    [Words((*words, *rest))] if words else [File(name, rest)],
+                    scope,
+                    self._stdin,
+                )
+        for each in found:
+            self._walker.findings.command(" ".join(each))
+        return found
+
+    def _unwrap(self, argv: Fields) -> None:
+        name = argv[0].rpartition("/")[2]
+        unwrap = unwrapper(name)
+        if unwrap is not None:
+            self._walker.run_inner(unwrap(argv, self._stdin), self._scope, self._stdin)
+        apply_effect(argv, name, self._scope, self._stdin)
+
+    def _output(self, argv: Fields) -> Stream:
+        if argv[0] in self._scope.functions:
+            return self._walker.call(argv[0], argv, self._scope, self._stdin)
+        name = argv[0].rpartition("/")[2]
+        stdin = self._stdin
+        if name in _READS_FILES:
+            stdin = self._operands_stream(argv, stdin)
+        return Stream(lambda: known_output(argv, name, stdin.texts))
+
+    def _operands_stream(self, argv: Fields, stdin: Stream) -> Stream:
+        operands = tuple(each for each in argv[1:] if not each.startswith("-"))
+        files = self._file_stream(operands)
+        return Stream(lambda: files.texts() or stdin.texts())
+
+    def _file_stream(self, paths: Iterable[str]) -> Stream:
+        """What is in files: what the text wrote to them, or what is on disk."""
+        scope, cwd = self._scope, self._scope.cwd
+        known = {path: scope.files.get(scope.place(path)) for path in paths}
+
+        def texts() -> tuple[str, ...]:
+            found: list[str] = []
+            for path, stream in known.items():
+                if stream is not None:
+                    found += stream.texts()
+                else:
+                    found += read_text(path, cwd)
+            return tuple(found)
+
+        return Stream(texts)
+
+
+_SIGNS = {">|": ">", "&>": ">", "&>>": ">>"}
+
+
+def _chained(old: Stream, new: Stream) -> Stream:
+    """What is in a file that was written before: the old, the new, or both."""
+
+    def texts() -> tuple[str, ...]:
+        both = tuple(
+            one + two
+            for one in old.texts()
+            for two in new.texts()
+            if len(one) + len(two) <= MOST_BYTES
+        )
+        return tuple(dict.fromkeys((*new.texts(), *both, *old.texts())))[:16]
+
+    return Stream(texts)
+
+
+def _plain(value: Value) -> str:
+    return " ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _added(one: Value, two: Value) -> Value:
+    if one is None or two is None:
+        return None
+    if isinstance(one, str) and isinstance(two, str):
+        return one + two
+    first = one if isinstance(one, tuple) else (one,)
+    second = two if isinstance(two, tuple) else (two,)
+    return (*first, *second)

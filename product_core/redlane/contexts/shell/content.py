@@ -1,0 +1,134 @@
+"""A shell command as content: what policies of each action see of it.
+
+Allow and Modify act on the command as given. Block and Flag also see every command
+string inside it and every simple command in normal form, so that no spelling, wrapper
+or script hides a command from them.
+"""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from redlane.contexts.shell.analysis import Analysis
+from redlane.contexts.shell.findings import Findings
+from redlane.contexts.shell.readings import readings
+from redlane.contexts.shell.scope import Scope
+from redlane.contexts.shell.scripts import MOST_BYTES
+from redlane.contexts.shell.unwrap import is_plain
+from redlane.contexts.shell.words import TooComplex
+from redlane.model.content import Content, Reader, ShellCommand, readable
+from redlane.model.policy import Action, Context
+
+__all__ = ["ShellContent"]
+
+_PLAIN = re.compile(rb"([A-Za-z0-9_+-][A-Za-z0-9_.+-]*)(?: [A-Za-z0-9_.:@%+,=~-]+)*")
+_NEVER_PLAIN = frozenset(
+    b"if then else elif fi do done case esac while until for select function time "
+    b"coproc cd".split()
+)
+_OUTER = (Action.ALLOW, Action.MODIFY)
+
+Views = tuple[bytes, ...]
+
+
+class _Found(NamedTuple):
+    """What the analysis of a command came to."""
+
+    patterns: Views
+    checkers: Views
+    problem: str | None
+    commands: tuple[ShellCommand, ...]
+
+
+class ShellContent(Content):
+    """A command, the positional parameters after it, and where it would run.
+
+    `arguments` are what follows the command string of a shell, so the first is `$0`.
+    Nothing is parsed before a Block or Flag asks, and then once.
+    """
+
+    __slots__ = ("_found", "arguments", "context", "cwd", "data")
+
+    def __init__(
+        self, data: bytes, arguments: tuple[bytes, ...] = (), cwd: str | None = None
+    ) -> None:
+        self.context = Context.SHELL
+        self.data = data
+        self.arguments = arguments
+        self.cwd = cwd
+        self._found: _Found | None = None
+
+    def __repr__(self) -> str:
+        """The arguments that made it."""
+        return f"ShellContent({self.data!r}, {self.arguments!r}, {self.cwd!r})"
+
+    @property
+    def problem(self) -> str | None:
+        """Why the command cannot be judged, or None; such a command must not run."""
+        return self._analysed().problem
+
+    @property
+    def commands(self) -> tuple[ShellCommand, ...]:
+        """Every simple command with its words, and what assignments and loops set."""
+        return self._analysed().commands
+
+    def views(self, action: Action, reader: Reader) -> Views:
+        """The command as given; for Block and Flag also what is inside it."""
+        if action in _OUTER:
+            return (readable(self.data) if reader is Reader.PATTERN else self.data,)
+        found = self._analysed()
+        return found.patterns if reader is Reader.PATTERN else found.checkers
+
+    def rewritten(self, change: Callable[[bytes], bytes]) -> "ShellContent":
+        """The same call with another command."""
+        return ShellContent(change(self.data), self.arguments, self.cwd)
+
+    def _analysed(self) -> _Found:
+        if self._found is None:
+            plain = _PLAIN.fullmatch(self.data)
+            if plain and plain[1] not in _NEVER_PLAIN and is_plain(plain[1].decode()):
+                words = tuple(self.data.decode().split(" "))
+                commands = (ShellCommand(words),)
+                self._found = _Found((self.data,), (self.data,), None, commands)
+            else:
+                self._found = self._analyse()
+        return self._found
+
+    def _analyse(self) -> _Found:
+        """Walk every reading; what was found before a bound was passed still counts."""
+        found, problem = Findings(), None
+        text = self.data.decode(errors="replace")
+        try:
+            if len(self.data) > MOST_BYTES:
+                raise TooComplex(f"it is longer than {MOST_BYTES} bytes")  # noqa: TRY301  # one way out
+            for reading in readings(text):
+                if reading != text:
+                    found.string(reading)
+                Analysis(found).text(reading, self._scope())
+        except TooComplex as bound:
+            problem = f"the command cannot be judged: {bound}"
+        except RecursionError:
+            problem = "the command cannot be judged: it is nested too deep"
+        strings = tuple(map(_encoded, found.strings))
+        commands = map(_encoded, found.commands)
+        given = readable(self.data)
+        return _Found(
+            tuple(dict.fromkeys((given, *strings, *commands))),
+            tuple(dict.fromkeys((self.data, *strings))),
+            problem,
+            (
+                ShellCommand(assigned=tuple(found.assigned)),
+                *map(ShellCommand, found.words),
+            ),
+        )
+
+    def _scope(self) -> Scope:
+        given = [each.decode(errors="replace") for each in self.arguments]
+        scope = Scope(cwd=self.cwd, parameters=tuple(given[1:]))
+        if given:
+            scope.name = given[0]
+        return scope
+
+
+_encoded = partial(str.encode, encoding="utf-8", errors="replace")
