@@ -83,7 +83,7 @@ def _read_unchanged(path: Path, descriptor: int) -> bytes:
     _require_regular(before)
     if before.st_size > LARGEST:
         raise LoadError(f"larger than {LARGEST // 1024 // 1024} MiB")
-    data = _read_all(descriptor)
+    data = _read_all(descriptor, before.st_size)
     after, named = os.fstat(descriptor), path.stat()
     if not _identity(before) == _identity(after) == _identity(named):
         raise LoadError("changed while it was read; load again")
@@ -92,9 +92,10 @@ def _read_unchanged(path: Path, descriptor: int) -> bytes:
     return data
 
 
-def _read_all(descriptor: int) -> bytes:
+def _read_all(descriptor: int, size: int) -> bytes:
+    """The content, and one byte more when the file has grown."""
     pieces = []
-    left = LARGEST + 1
+    left = size + 1
     while left > 0 and (piece := os.read(descriptor, left)):
         pieces.append(piece)
         left -= len(piece)
