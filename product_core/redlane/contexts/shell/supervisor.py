@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["main"]
+__all__ = ["Supervisor", "end_alike", "main"]
 
 _USAGE, _REFUSED, _NOT_FOUND = 2, 126, 127
 _GRACE_SECONDS, _KILL_SECONDS = 0.5, 5.0
@@ -33,15 +33,19 @@ _HANDLED = frozenset(
 def main() -> NoReturn:
     """Run a command as the agent of a session and end as it does."""
     socket_path, session, command = _parse(sys.argv[1:])
+    for changed in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(changed, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     for option, value in ((_SET_CHILD_SUBREAPER, 1), (_SET_DUMPABLE, 0)):
         _control(option, value)
-    supervisor = _Supervisor(command)
+    supervisor = Supervisor(command)
     supervisor.run()
     supervisor.end_tree()
     if session:
         with suppress(OSError):
             _end_session(socket_path, session)
-    _end_alike(supervisor.status)
+    end_alike(supervisor.status)
 
 
 def _parse(words: list[str]) -> tuple[str, str, list[str]]:
@@ -72,14 +76,11 @@ def _control(option: int, value: int) -> None:
         _fail(_REFUSED, f"the session cannot be supervised: {reason}")
 
 
-class _Supervisor:
+class Supervisor:
     """The agent and what it leaves behind; `status` is as wait(2) gives it."""
 
     def __init__(self, command: list[str]) -> None:
-        for changed in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(changed, signal.SIG_DFL)
-        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        """Start the agent."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
         child = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         supervisor = os.getpid()
@@ -181,7 +182,7 @@ def _end_session(path: str, session: str) -> None:
             continue
 
 
-def _end_alike(status: int) -> NoReturn:
+def end_alike(status: int) -> NoReturn:
     """End as the agent did; the core dump, if any, was the agent's."""
     if not os.WIFSIGNALED(status):
         os._exit(os.WEXITSTATUS(status))

@@ -24,10 +24,13 @@ class Place:
         self.timeout = seconds if 0 < seconds <= _LONGEST_TIMEOUT else 5.0
 
 
-def locate(program: bytes) -> Place:
-    """The daemon to ask when called as `program`."""
+def locate(program: bytes, given: bytes = b"") -> Place:
+    """The daemon to ask when called as `program`; `given` counts outside a session."""
     return Place(
-        _from_supervisor() or _from_own_place(program) or _from_variables(posix.environ)
+        _from_supervisor()
+        or given
+        or _from_own_place(program)
+        or _from_variables(posix.environ)
     )
 
 

@@ -7,7 +7,7 @@ import sys
 from .ask import ask
 from .become import Shell
 from .locate import Place, locate
-from .message import refuse
+from .message import REFUSED, EndingError, tell
 from .options import Invocation, parse
 from .startup import judge_startup, quoted
 
@@ -23,8 +23,16 @@ def main() -> None:
     _restore_signals()
     try:
         _run([_raw(word) for word in sys.argv], closed)
+    except EndingError as ending:
+        _end(ending.status, ending.message)
     except Exception as error:  # noqa: BLE001  # the boundary, see above
-        refuse(b"internal error: %s; not run" % repr(error).encode(errors="replace"))
+        reason = repr(error).encode(errors="replace")
+        _end(REFUSED, b"internal error: %s; not run" % reason)
+
+
+def _end(status: int, message: bytes) -> None:
+    tell(message)
+    posix._exit(status)  # noqa: SLF001  # public as os._exit
 
 
 def _raw(word: str) -> bytes:

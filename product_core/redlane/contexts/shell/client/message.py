@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing takes longer to import than all the rest
     from typing import NoReturn
 
-__all__ = ["REFUSED", "USAGE", "fail", "refuse", "tell", "visible"]
+__all__ = ["REFUSED", "USAGE", "EndingError", "fail", "refuse", "tell", "visible"]
 
 USAGE = 2
 REFUSED = 126
@@ -40,10 +40,19 @@ def tell(message: bytes) -> None:
         return
 
 
+class EndingError(Exception):
+    """The program is to end with `status`, having said `message`."""
+
+    def __init__(self, status: int, message: bytes) -> None:
+        """`message` is without the line's beginning and end."""
+        super().__init__(message.decode("utf-8", "backslashreplace"))
+        self.status = status
+        self.message = message
+
+
 def fail(status: int, message: bytes) -> "NoReturn":
     """Say what went wrong and end."""
-    tell(message)
-    posix._exit(status)  # noqa: SLF001  # public as os._exit
+    raise EndingError(status, message)
 
 
 def refuse(message: bytes) -> "NoReturn":

@@ -1,0 +1,107 @@
+"""`redlane run` and `redlane try`: an agent, and all that it starts, in a session."""
+
+import argparse
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from redlane.cli.parser import Commands, add_command
+from redlane.contexts.shell.programs import program
+from redlane.control.client import Client
+from redlane.errors import RedlaneError, UsageError
+from redlane.paths import Paths
+
+__all__ = ["register"]
+
+
+def register(commands: Commands) -> None:
+    """Add the commands `run` and `try`."""
+    run = add_command(
+        commands,
+        "run",
+        _run,
+        summary="run an agent, guarded, in a session of its own",
+        description="""\
+            Run COMMAND in a new session: it and all that it starts are judged under
+            the session's role, and end with it. The exit status is the command's.""",
+        examples="""\
+            redlane run -- my-agent --some-option
+            redlane run --role developer -- bash""",
+    )
+    run.add_argument("--role", help="the session's role (default: the daemon's)")
+    run.add_argument("--label", help="what lists and events call the session")
+    run.add_argument(
+        "command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="what to run"
+    )
+    attempt = add_command(
+        commands,
+        "try",
+        _try,
+        summary="a guarded shell on the starter policies",
+        description="""\
+            Start a daemon of its own on the starter policies and a guarded shell in it.
+            Nothing is kept: no configuration is needed, read or changed.""",
+        examples="""\
+            redlane try
+            redlane try -c 'rm -rf /'""",
+    )
+    attempt.add_argument("-c", dest="shell_command", help="run one command and end")
+    attempt.add_argument("--role", help="a role of the starter policies")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Open a session whose root is this process, and become its supervisor."""
+    command = arguments.command
+    if command and command[0] == "--":
+        command = command[1:]
+    if not command:
+        raise UsageError("which command? (try: redlane run -- my-agent)")
+    paths = Paths.from_environment(os.environ)
+    client = Client(paths.socket)
+    client.get("/api/status")
+    label = arguments.label or Path(command[0]).name
+    session = client.post("/api/sessions", _opening(arguments.role, label))
+    _supervise(session, command)
+
+
+def _opening(role: str | None, label: str) -> Mapping[str, object]:
+    opening: dict[str, object] = {"label": "".join(c for c in label if c.isprintable())}
+    return opening if role is None else {**opening, "role": role}
+
+
+def _supervise(session: Mapping[str, Any], command: list[str]) -> NoReturn:
+    """Become the supervisor of `session`: this very process is its root already."""
+    path = os.fspath(program("redlane-run"))
+    socket = str(session["socket"])
+    words = ["redlane-run", "--socket", socket, "--session", str(session["id"])]
+    environment = _session_environment(session, os.environ)
+    try:
+        os.execve(path, [*words, "--", *command], environment)  # noqa: S606  # no shell is wanted
+    except OSError as error:
+        raise RedlaneError(
+            f"{path}: {error.strerror}: install Redlane again"
+        ) from error
+
+
+def _session_environment(
+    session: Mapping[str, Any], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """What an agent needs to find the wrapper; membership does not depend on it."""
+    shims = str(session["shims"])
+    shell = f"{shims}/bash"
+    return {
+        **environ,
+        "REDLANE_SESSION": str(session["id"]),
+        "REDLANE_SOCKET": str(session["socket"]),
+        "REDLANE_ROLE": str(session["role"] or ""),
+        "SHELL": shell,
+        "CLAUDE_CODE_SHELL": shell,
+        "PATH": f"{shims}:{environ.get('PATH') or os.defpath}",
+    }
+
+
+def _try(arguments: argparse.Namespace) -> int:
+    from redlane.cli.attempt import attempt  # noqa: PLC0415  # `run` does not need it
+
+    return attempt(arguments.shell_command, arguments.role)

@@ -1,0 +1,108 @@
+"""The guarded shell on a terminal: reads whole commands, has each judged, runs it."""
+
+import os
+import readline
+import signal
+import sys
+from pathlib import Path
+
+from redlane.contexts.shell.client.ask import ask
+from redlane.contexts.shell.client.locate import Place
+from redlane.contexts.shell.client.message import EndingError, tell
+from redlane.contexts.shell.completeness import Completeness, completeness
+from redlane.contexts.shell.guarded_shell import EndedError, GuardedShell
+
+__all__ = ["run_terminal"]
+
+_SYNTAX, _INTERRUPTED = 2, 130
+_CONTINUED = "> "
+
+
+def run_terminal(place: Place, role: str | None) -> int:
+    """Read and run commands until the shell or its terminal ends; the exit status."""
+    readline.parse_and_bind("tab: complete")
+    terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
+    status = 0
+    try:
+        with GuardedShell(terminal) as shell:
+            while True:
+                status = _run_next(shell, place, role, status)
+    except EndedError as ended:
+        return _exit_status(ended.status)
+    finally:
+        os.close(terminal)
+
+
+def _exit_status(status: int) -> int:
+    """The shell's own status; this process ends by the signal that ended it."""
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status
+
+
+def _run_next(shell: GuardedShell, place: Place, role: str | None, status: int) -> int:
+    """One command, from the prompt to its status, which is the next one's `$?`."""
+    directory = shell.directory
+    if directory is not None:
+        _follow(directory)
+    try:
+        text = _read_command(_prompt(role, directory))
+        if text is None:
+            return shell.close()
+        return _judge_and_run(shell, place, text, status)
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return _INTERRUPTED
+    except EndingError as refusal:
+        tell(refusal.message)
+        return refusal.status
+
+
+def _follow(directory: str) -> None:
+    """Stand where the shell stands: file names complete, and are judged, from there."""
+    try:
+        os.chdir(directory)
+    except OSError:
+        tell(b"the working directory of the shell cannot be entered")
+
+
+def _prompt(role: str | None, directory: str | None) -> str:
+    home = os.environ.get("HOME", "")
+    shown = directory or "?"
+    if home and Path(shown).is_relative_to(home):
+        shown = str(Path("~") / Path(shown).relative_to(home))
+    label = f"[redlane {role}]" if role else "[redlane]"
+    end = "#" if os.geteuid() == 0 else "$"
+    text = f"{label} {shown} {end} "
+    return "".join(each if each.isprintable() else "?" for each in text)
+
+
+def _read_command(prompt: str) -> bytes | None:
+    """Lines until they are a whole command; None at the end of the terminal's input."""
+    text = b""
+    while True:
+        try:
+            line = input(_CONTINUED if text else prompt)
+        except EOFError:
+            sys.stderr.write("\n")
+            if not text:
+                return None
+            tell(b"the command was not finished; not run")
+            return b""
+        text += line.encode(errors="surrogateescape") + b"\n"
+        state, said = completeness(text)
+        if state is Completeness.WRONG:
+            raise EndingError(_SYNTAX, said.rstrip(b"\n").rpartition(b"\n")[2])
+        if state is Completeness.COMPLETE:
+            return text.strip(b"\n")
+
+
+def _judge_and_run(shell: GuardedShell, place: Place, text: bytes, status: int) -> int:
+    if not text.strip():
+        return status
+    rewritten = ask(place, text)
+    if rewritten is not None:
+        tell(b"rewritten: " + rewritten)
+        text = rewritten
+    return shell.run(text, status)
