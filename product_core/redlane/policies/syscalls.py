@@ -1,7 +1,8 @@
 """Policies in context Syscall: by name, and by path (policy format: Syscall rules)."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from redlane.model.content import Content, Reader, SystemCall
 from redlane.model.matching import Answer, Matcher, MatchType, Outcome
@@ -36,9 +37,9 @@ class SyscallMatcher:
     """The policies of one match type and one action, asked about a system call."""
 
     def __init__(self, match_type: MatchType, policies: Sequence[Policy]) -> None:
-        """Compile one matcher for each system call that the policies name."""
-        self._checks = match_type.reader is Reader.CHECKER
-        self._every_path = bool(policies) and policies[0].action is Action.ALLOW
+        """Compile one matcher for the policies that each system call has."""
+        self._checks = match_type.reader is not Reader.PATTERN
+        self._allows = bool(policies) and policies[0].action is Action.ALLOW
         self._named: dict[str, list[int]] = {}
         filters: dict[str, list[Policy]] = {}
         for policy in policies:
@@ -59,64 +60,72 @@ class SyscallMatcher:
         call = content.system_call
         if call is None:
             return []
-        if self._checks:
-            return self._checked(content, call, before)
-        named = [Answer(o, Outcome.YES) for o in self._named.get(call.name, ())]
-        found = [*named, *self._by_path(content, call)]
+        found = [Answer(each, Outcome.YES) for each in self._named.get(call.name, ())]
+        if call.name in self._filters:
+            matcher, orders = self._filters[call.name]
+            limit = min(before, max(orders) + 1)
+            found += self._filtered(content, call, matcher, orders, limit)
         return sorted(
-            (answer for answer in found if answer.order < before),
-            key=lambda answer: answer.order,
+            (each for each in found if each.order < before), key=attrgetter("order")
         )
 
-    def _checked(
-        self, content: Content, call: SystemCall, before: int
-    ) -> Iterable[Answer]:
-        """Ask the checkers of this system call, with its description as the text.
+    def _filtered(
+        self,
+        content: Content,
+        call: SystemCall,
+        matcher: Matcher,
+        orders: Sequence[int],
+        limit: int,
+    ) -> list[Answer]:
+        """The answers of what looks at paths; an unreadable one matches all but Allow.
 
-        An Allow never matches a path that could not be read, whatever a checker says.
+        A checker of an Allow is asked all the same: it must not fail unnoticed.
         """
-        if call.name not in self._filters or (self._every_path and None in call.paths):
-            return []
-        matcher, _ = self._filters[call.name]
-        return matcher.answers(content, (_description(call),), before)
-
-    def _by_path(self, content: Content, call: SystemCall) -> Iterable[Answer]:
-        """The path filters that match: any candidate, or for an Allow every one.
-
-        An unreadable path matches, except for an Allow, which it never matches. What a
-        matcher answers other than YES stands, whichever path it was about: a failure
-        for one path must not be outvoted by the others.
-        """
-        if call.name not in self._filters or not call.paths:
-            return []
-        matcher, orders = self._filters[call.name]
+        if None in call.paths and not self._allows:
+            return [Answer(order, Outcome.YES) for order in orders]
+        if not self._checks:
+            return self._by_path(content, call, matcher, limit)
+        answers = matcher.answers(content, (_description(call),), limit)
         if None in call.paths:
-            return [] if self._every_path else [Answer(o, Outcome.YES) for o in orders]
-        failed: dict[int, Answer] = {}
-        matched: list[frozenset[int]] = []
-        for path in {_path_text(each) for each in call.paths if each is not None}:
-            answers = list(matcher.answers(content, (path,), max(orders) + 1))
-            matched.append(
-                frozenset(a.order for a in answers if a.outcome is Outcome.YES)
-            )
-            failed |= {a.order: a for a in answers if a.outcome is not Outcome.YES}
-        combine = frozenset.intersection if self._every_path else frozenset.union
-        matching = combine(*matched) - failed.keys()
-        return [*failed.values(), *(Answer(o, Outcome.YES) for o in matching)]
+            return [each for each in answers if each.outcome is not Outcome.YES]
+        return list(answers)
+
+    def _by_path(
+        self, content: Content, call: SystemCall, matcher: Matcher, before: int
+    ) -> list[Answer]:
+        """Filters match when any candidate does, those of an Allow when every one does.
+
+        Without a path nothing matches. An answer that is no match at all goes through.
+        """
+        matches: list[set[int]] = []
+        others: list[Answer] = []
+        for path in dict.fromkeys(call.paths):
+            matched: set[int] = set()
+            if path is not None:
+                for each in matcher.answers(content, (_path_text(path),), before):
+                    if each.outcome is Outcome.YES:
+                        matched.add(each.order)
+                    else:
+                        others.append(each)
+            matches.append(matched)
+        if not matches:
+            return []
+        combine = set.intersection if self._allows else set.union
+        return [*others, *(Answer(each, Outcome.YES) for each in combine(*matches))]
 
 
 def _compiled(
-    match_type: MatchType, filters: dict[str, list[Policy]]
-) -> dict[str, tuple[Matcher, frozenset[int]]]:
-    """A matcher for each system call; calls with the same policies share it."""
-    shared: dict[frozenset[int], Matcher] = {}
-    made = {}
+    match_type: MatchType, filters: Mapping[str, list[Policy]]
+) -> dict[str, tuple[Matcher, Sequence[int]]]:
+    """A matcher for each system call; calls with the same policies share one."""
+    shared: dict[tuple[int, ...], Matcher] = {}
+    compiled: dict[str, tuple[Matcher, Sequence[int]]] = {}
     for name, members in filters.items():
-        orders = frozenset(each.order for each in members)
+        orders = tuple(each.order for each in members)
         if orders not in shared:
             shared[orders] = match_type.compile(members)
-        made[name] = (shared[orders], orders)
-    return made
+        compiled[name] = (shared[orders], orders)
+    return compiled
 
 
 def _path_text(path: str) -> bytes:
@@ -126,5 +135,5 @@ def _path_text(path: str) -> bytes:
 
 def _description(call: SystemCall) -> bytes:
     """The JSON object that a checker reads on its standard input."""
-    described = {"syscall": call.name, "paths": list(call.paths), **call.details}
+    described = {**call.details, "syscall": call.name, "paths": list(call.paths)}
     return json.dumps(described, ensure_ascii=True).encode()
