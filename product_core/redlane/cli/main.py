@@ -5,6 +5,7 @@ A command module offers `register(commands)`, which adds its commands with
 goes wrong is one line on standard error.
 """
 
+import contextlib
 import difflib
 import importlib
 import importlib.util
@@ -81,7 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return exit_codes.INTERRUPTED
     except BrokenPipeError:
-        return _give_up_output()
+        _drop_output()
+        return exit_codes.BROKEN_PIPE
     except Exception as error:  # noqa: BLE001  # the boundary, see above
         return _unforeseen(error)
     return code
@@ -165,10 +167,12 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _give_up_output() -> int:
-    """Let the interpreter end quietly although nobody reads its output."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return exit_codes.BROKEN_PIPE
+def _drop_output() -> None:
+    """Let the interpreter end quietly although its output cannot be written."""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError, ValueError):  # no real file behind it: fine
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unforeseen(error: Exception) -> int:
@@ -176,6 +180,7 @@ def _unforeseen(error: Exception) -> int:
     if os.environ.get("REDLANE_DEBUG"):
         raise error
     if isinstance(error, OSError):
+        _drop_output()
         print_error(str(error))
         return exit_codes.USAGE
     print_error(
