@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 __all__ = ["Actor", "actor"]
@@ -113,25 +114,35 @@ def _in_child(argument: list[str], *, orphan: bool) -> list[object]:
 
 def _do(command: list[str]) -> object:
     verb, *rest = command
-    if verb == "call":
-        where, *argument = rest
-        if where == "self":
-            return _request(*argument)
-        return _in_child(argument, orphan=where == "orphan")
-    if verb == "name":
-        _prctl(_PR_SET_NAME, rest[0].encode())
-    elif verb == "reap":
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    elif verb == "fork":
-        child = os.fork()
-        if child == 0:
-            signal.pause()
-        return child
-    elif verb == "run":
-        return subprocess.Popen([sys.executable, "-c", rest[0]]).pid
-    elif verb == "detach":
-        return _detached()
-    return "done"
+    return _VERBS[verb](*rest)
+
+
+def _call(where: str, *argument: str) -> list[object]:
+    if where == "self":
+        return _request(*argument)
+    return _in_child(list(argument), orphan=where == "orphan")
+
+
+def _fork() -> int:
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    return child
+
+
+def _supervised() -> list[int]:
+    """A supervisor below this process, and a sleeper below that; their ids."""
+    reading, writing = os.pipe()
+    supervisor = os.fork()
+    if supervisor == 0:
+        _do(["reap"])
+        _do(["name", "redlane-run"])
+        os.write(writing, str(_detached()).encode())
+        signal.pause()
+    sleeper = int(os.read(reading, 32))
+    os.close(reading)
+    os.close(writing)
+    return [supervisor, sleeper]
 
 
 def _detached() -> int:
@@ -150,6 +161,31 @@ def _detached() -> int:
     os.close(reading)
     os.close(writing)
     return found
+
+
+def _command(environ: str, program: str, *arguments: str) -> list[object]:
+    """Run a console script; its exit status and standard error."""
+    done = subprocess.run(
+        [Path(sys.executable).parent / program, *arguments],
+        env=json.loads(environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return [done.returncode, done.stderr]
+
+
+_VERBS = {
+    "command": _command,
+    "call": _call,
+    "name": lambda name: _prctl(_PR_SET_NAME, name.encode()),
+    "reap": lambda: _prctl(_PR_SET_CHILD_SUBREAPER, 1),
+    "fork": _fork,
+    "detach": _detached,
+    "supervise": _supervised,
+    "run": lambda program: subprocess.Popen([sys.executable, "-c", program]).pid,
+}
 
 
 def _main() -> None:

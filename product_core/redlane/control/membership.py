@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from redlane.control.peers import Peer
 from redlane.control.processes import (
@@ -207,7 +207,8 @@ class Membership:
             if len(self._remembered) >= _MOST_REMEMBERED:
                 self._remembered.clear()
             if standing.place in {Place.OUTSIDE, Place.MEMBER} and not standing.is_root:
-                below = (each for each in chain.processes if not self._is_root(each))
+                # What is above a root is not in its session.
+                below = takewhile(lambda each: not self._is_root(each), chain.processes)
                 self._remembered |= {
                     each.key: standing for each in below if each.name != SUPERVISOR
                 }

@@ -47,8 +47,8 @@ class DaemonLock:
                 f"the daemon runs already, as process {pid} (see: redlane status)"
             )
         before = last_holder(path)
-        self.since_boot = before is not None and before.boot == _boot_id()
-        """Whether the daemon before this one ran since the machine was started."""
+        self.booted_since = before is not None and before.boot != _boot_id()
+        """Whether the machine was started since the daemon before this one was."""
         self._write(options)
 
     def _write(self, options: Sequence[str]) -> None:

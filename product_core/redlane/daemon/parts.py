@@ -79,10 +79,10 @@ def build(
     options: Options,
     rules: Rules,
     *,
-    since_boot: bool,
+    booted_since: bool,
 ) -> Parts:
-    """Join everything; `since_boot`: the last daemon ran since the machine started."""
-    if not since_boot:  # process ids of before mean nothing now
+    """Join everything; `booted_since`: the machine started after the last daemon."""
+    if booted_since:  # process ids of before mean nothing now
         _session_file(paths).unlink(missing_ok=True)
 
     def default_role() -> str | None:

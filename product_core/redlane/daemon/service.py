@@ -31,7 +31,7 @@ from redlane.daemon.options import Options
 from redlane.daemon.parts import Parts, build
 from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import write_shims, write_timeout
-from redlane.daemon.signals import handle_signals
+from redlane.daemon.signals import handle_signals, signals_held_back
 from redlane.errors import DaemonError, RedlaneError
 from redlane.model.problem import Finding
 from redlane.paths import Paths
@@ -80,14 +80,15 @@ def serve(start: Start, report: Report) -> int:
         return _FAILED
     _raise_limits()
     rules = Rules(loader, loaded)
-    parts = build(paths, start.options, rules, since_boot=lock.since_boot)
+    parts = build(paths, start.options, rules, booted_since=lock.booted_since)
     kept = parts.restore_sessions(start.starter)
     write_shims(paths)
     write_timeout(paths, loaded.settings)
-    listener, own = _listener(start)
-    server = ControlServer(parts.application, listener)
-    daemon = _Daemon(start, parts, server, Notifier(start.environ))
-    handle_signals(server.call, stop=daemon.stop, reload=daemon.reload)
+    with signals_held_back():
+        listener, own = _listener(start)
+        server = ControlServer(parts.application, listener)
+        daemon = _Daemon(start, parts, server, Notifier(start.environ))
+        handle_signals(server.call, stop=daemon.stop, reload=daemon.reload)
     notes = [_line(each) for each in loaded.warnings] + kept
     notes += [str(each["message"]) for each in parts.rendering.warnings(())]
     for note in notes:

@@ -1,10 +1,27 @@
 """Signals of the running daemon: TERM and INT end it in order, HUP reloads."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["handle_signals"]
+__all__ = ["handle_signals", "signals_held_back"]
+
+_HANDLED = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+
+
+@contextmanager
+def signals_held_back() -> Iterator[None]:
+    """Let the signals that are handled wait until the end of the block.
+
+    One that came after the socket is there and before its handler is would leave the
+    socket behind.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
 
 
 def handle_signals(
