@@ -30,6 +30,9 @@ __all__ = ["RegexMatcher", "RegexType", "redlane_match_types"]
 _SHARD = 2_000
 """How many rules share a filter, whose automaton RE2 gives 8 MB."""
 
+_LONGEST = 2_000
+"""The longest rule, in bytes, that goes into a filter or shares an automaton."""
+
 _GROUP = 32
 """How many rules share an automaton. More are faster on ordinary text, and slower on
 text that is made to drive the automaton through all its states."""
@@ -198,13 +201,19 @@ class RegexMatcher:
         """Compile `patterns`, each with the order of its policy."""
         ordered = sorted(patterns, key=itemgetter(0))
         rules = [_Rule(order, pattern) for order, pattern in ordered]
+        short = [each for each in rules if len(each.pattern.outline) <= _LONGEST]
         self._shards = [
             shard
-            for start in range(0, len(rules), _SHARD)
-            for shard in _shards(rules[start : start + _SHARD])
+            for start in range(0, len(short), _SHARD)
+            for shard in _shards(short[start : start + _SHARD])
         ]
         unfiltered = [rule for shard in self._shards for rule in shard.unfiltered]
         self._unfiltered = _grouped(unfiltered, filtered=False)
+        self._alone = [
+            _Group([_compiled(each)], filtered=False)
+            for each in rules
+            if len(each.pattern.outline) > _LONGEST
+        ]
 
     def answers(
         self,
@@ -216,7 +225,8 @@ class RegexMatcher:
         views = tuple(dict.fromkeys(views))
         return merge(
             self._filtered_answers(views, before),
-            self._unfiltered_answers(views, before),
+            _answers(self._unfiltered, views, before),
+            _answers(self._alone, views, before),
             key=attrgetter("order"),
         )
 
@@ -227,11 +237,19 @@ class RegexMatcher:
         for shard in self._shards:
             yield from shard.answers(text, views, before)
 
-    def _unfiltered_answers(
-        self, views: tuple[bytes, ...], before: int
-    ) -> Iterator[Answer]:
-        for group in self._unfiltered:
-            yield from group.answers(group.places, views, before)
+
+def _answers(
+    groups: Iterable[_Group], views: tuple[bytes, ...], before: int
+) -> Iterator[Answer]:
+    """The answers of rules that no filter holds back."""
+    for group in groups:
+        yield from group.answers(group.places, views, before)
+
+
+def _compiled(rule: _Rule) -> _Rule:
+    """The rule, with its outline compiled by itself."""
+    rule.outline = re2.compile(rule.pattern.outline, options=_options(_MEMORY[1]))
+    return rule
 
 
 def _grouped(rules: Sequence[_Rule], *, filtered: bool) -> list[_Group]:

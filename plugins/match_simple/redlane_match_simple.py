@@ -24,6 +24,10 @@ _END = b"\xff"
 """Stands between and after the texts of a scan. No UTF-8 holds it, so no pattern can
 reach over it; and as it is a pattern itself, an answer without it was cut short."""
 
+_HEAD = 64
+"""How many bytes of a pattern the automaton knows: the rest is compared when they are
+found. A long pattern that begins again within itself would take its states' square."""
+
 _MEMORY = (64 << 20, 256 << 20, 1 << 30)
 """What the automaton may use, in bytes: the first that is enough is taken."""
 
@@ -69,17 +73,17 @@ class SimpleType:
 class SimpleMatcher:
     """All patterns of a group, found in one pass over the content.
 
-    Two policies with one pattern share its place in the automaton.
+    Policies whose patterns begin alike share a place in the automaton.
     """
 
     def __init__(self, patterns: Iterable[tuple[int, bytes]]) -> None:
         """Compile `patterns`, each with the order of its policy."""
-        orders: dict[bytes, list[int]] = {}
+        policies: dict[bytes, list[tuple[int, bytes]]] = {}
         for order, pattern in patterns:
-            orders.setdefault(pattern, []).append(order)
-        self._patterns = list(orders)
-        self._orders = list(orders.values())
-        self._set = _automaton((*self._patterns, _END))
+            policies.setdefault(pattern[:_HEAD], []).append((order, pattern))
+        self._heads = list(policies)
+        self._policies = list(policies.values())
+        self._set = _automaton((*self._heads, _END))
 
     def answers(
         self,
@@ -90,22 +94,22 @@ class SimpleMatcher:
         """The policies whose pattern is in any of `views`, lowest order first."""
         if not views:
             return []
+        text = b"".join([part for view in views for part in (view, _END)])
         found = sorted(
             order
-            for index in self._found(views)
-            for order in self._orders[index]
-            if order < before
+            for index in self._found(text)
+            for order, pattern in self._policies[index]
+            if order < before and (len(pattern) <= _HEAD or pattern in text)
         )
         return [Answer(order, Outcome.YES) for order in found]
 
-    def _found(self, views: tuple[bytes, ...]) -> Sequence[int]:
-        """The patterns that are in any of the texts, by index."""
-        end = len(self._patterns)
-        text = b"".join([part for view in views for part in (view, _END)])
+    def _found(self, text: bytes) -> Sequence[int]:
+        """The heads that are in the text, by index."""
+        end = len(self._heads)
         found = self._set.Match(text) if self._set else None
         if found and end in found:
             return [index for index in found if index != end]
-        return [i for i, pattern in enumerate(self._patterns) if pattern in text]
+        return [index for index, head in enumerate(self._heads) if head in text]
 
 
 def _automaton(patterns: Iterable[bytes]) -> "re2.Set | None":

@@ -9,12 +9,12 @@ from redlane.patterns.refusals import PatternError, explain
 
 __all__ = ["CompiledPattern", "compile_pattern"]
 
-_MEMORY = (2 << 20, 64 << 20)
+_MEMORY = (2 << 20, 32 << 20)
 """What RE2 may use for one pattern, in bytes: the first that its program fits into."""
 
-_MOST_INSTRUCTIONS = _MEMORY[-1] * 2 // 3 // 4 // 16
+_MOST_INSTRUCTIONS = _MEMORY[-1] * 2 // 3 // 4 // 8
 """RE2 gives two thirds of the memory to the program, and a quarter of that to its
-instructions of 16 bytes."""
+instructions of 8 bytes."""
 
 _PER_CHARACTER = 12
 _PER_CLASS = 1_600
@@ -27,6 +27,7 @@ class CompiledPattern:
     (repeats uncounted), `loose` (classes take all that is not ASCII) and the exact one.
     Asked about ASCII text, loose and exact mean the same. RE2 compiles a form when it
     is first needed: the exact one may take a hundred times longer than the loose one.
+    Groups are captured only for a replacement that uses them, since that is slow.
     """
 
     def __init__(self, source: str) -> None:
@@ -53,8 +54,20 @@ class CompiledPattern:
             return self._loose_engine
         return _compile(translate(self.source).encode())
 
-    def engine(self, text: bytes) -> "re2._Regexp":
+    @cached_property
+    def _loose_capturing(self) -> "re2._Regexp":
+        return _compile(self.loose, captures=True)
+
+    @cached_property
+    def _exact_capturing(self) -> "re2._Regexp":
+        if not self.has_classes:
+            return self._loose_capturing
+        return _compile(translate(self.source).encode(), captures=True)
+
+    def engine(self, text: bytes, *, captures: bool = False) -> "re2._Regexp":
         """The RE2 object for `text`; PatternError if memory forbids it."""
+        if captures:
+            return self._loose_capturing if text.isascii() else self._exact_capturing
         return self._loose_engine if text.isascii() else self._exact_engine
 
     def search(self, text: bytes) -> bool:
@@ -90,11 +103,13 @@ def _check_syntax(pattern: bytes) -> None:
         _compile(pattern)
 
 
-def _compile(pattern: bytes) -> "re2._Regexp":
+def _compile(pattern: bytes, *, captures: bool = False) -> "re2._Regexp":
     said = ""
     for memory in _MEMORY:
         try:
-            return re2.compile(pattern, options=_options(memory))
+            options = _options(memory)
+            options.never_capture = not captures
+            return re2.compile(pattern, options=options)
         except re2.error as error:
             said = _said(error)
             if not said.startswith("pattern too large"):

@@ -192,7 +192,7 @@ def _character(done: Translation, start: int, *, in_class: bool) -> int:
     if not found:
         done.parts.append("\\")
         return start + 1
-    refuse_escape(pattern[start + 1], start, in_class=in_class)
+    refuse_escape(pattern, start, in_class=in_class)
     done.properties += pattern[start + 1] in "pP"
     done.parts.append(found.group())
     return found.end()

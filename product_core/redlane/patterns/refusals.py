@@ -55,6 +55,8 @@ _ESCAPES = {
     "E": ("end of a quotation", r"take it out: no \Q stands before it"),
 }
 _BACKREFERENCE = ("backreference", r"write the alternatives out, or \x{…} for octal")
+_BACKREFERENCE_FORM = re.compile(r"\\(?![1-7][0-7]{2})[1-9]")
+_KNOWN_ESCAPES = frozenset("01234567abBAfnrtvxzQpPuU")
 _UNKNOWN = ("unknown escape", r"write the letter alone, or \\ for a backslash")
 _REPEAT = "the most is 1000, and repeats inside repeats multiply"
 _EXPLAINED = (
@@ -86,15 +88,16 @@ def refuse_group(pattern: str, start: int) -> None:
             raise PatternError(_refusal(name, found.group(), start, mend))
 
 
-def refuse_escape(letter: str, start: int, *, in_class: bool) -> None:
+def refuse_escape(pattern: str, start: int, *, in_class: bool) -> None:
     """Raise for an escape at `start` that other engines read in other ways."""
+    letter = pattern[start + 1]
     if in_class and letter == "b":
         name, mend = "escape in a class", r"write \x08 for a backspace"
-    elif letter in "123456789" and not in_class:
+    elif _BACKREFERENCE_FORM.match(pattern, start) and not in_class:
         name, mend = _BACKREFERENCE
     elif letter in _ESCAPES:
         name, mend = _ESCAPES[letter]
-    elif letter.isalnum() and letter not in "01234567abBAfnrtvxzQpPuU":
+    elif letter.isalnum() and letter not in _KNOWN_ESCAPES:
         name, mend = _UNKNOWN
     else:
         return

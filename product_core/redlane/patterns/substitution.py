@@ -19,7 +19,10 @@ search for each of many matches may not be."""
 _MOST_BYTES = 64 << 20
 """The most that a replacement may add to a content."""
 
-_REFERENCE = re.compile(r"\$(?:(\$)|(\d+)|\{(\w+)\})")
+_MOST_GROUPS = 200
+"""Each step of a search that captures copies the places of all groups."""
+
+_REFERENCE = re.compile(r"\$(?:(\$)|([0-9]+)|\{(\w+)\})")
 _CONTINUATION = range(0x80, 0xC0)
 
 _Part = bytes | int
@@ -32,12 +35,17 @@ def replacement_problems(compiled: CompiledPattern, replacement: str) -> list[st
         replacement.encode()
     except UnicodeEncodeError:
         return ["the replacement holds half a surrogate pair, which is no character"]
-    engine = compiled.engine(b"")
+    references = [found for found in _REFERENCE.finditer(replacement) if not found[1]]
+    if not references:
+        return []
+    engine = compiled.engine(b"", captures=True)
+    if engine.groups > _MOST_GROUPS:
+        return [f"the pattern has over {_MOST_GROUPS} groups: write (?:…) for most"]
     return [
         f'the replacement names the group "{found.group()}", which the pattern does '
         "not have: write $$ for a dollar sign"
-        for found in _REFERENCE.finditer(replacement)
-        if not found[1] and _group_number(engine, found) is None
+        for found in references
+        if _group_number(engine, found) is None
     ]
 
 
@@ -46,6 +54,7 @@ def substitute(
     replacement: str,
     text: bytes,
     *,
+    seconds: float = _SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> bytes:
     """`text` with every match replaced; what is not UTF-8 becomes U+FFFD first.
@@ -58,9 +67,10 @@ def substitute(
     problems = replacement_problems(compiled, replacement)
     if problems:
         raise PatternError(problems[0])
-    engine = compiled.engine(text)
-    parts = _parts(engine, replacement)
-    until = clock() + _SECONDS
+    parts = _parts(compiled, replacement)
+    captures = any(isinstance(part, int) and part > 0 for part in parts)
+    engine = compiled.engine(text, captures=captures)
+    until = clock() + seconds
     pieces: list[bytes] = []
     copied = added = 0
     for match in _matches(engine, text):
@@ -74,7 +84,7 @@ def substitute(
         if added > _MOST_BYTES:
             raise PatternError("the replacement makes the content grow beyond all use")
         if clock() > until:
-            raise PatternError(f"replacing took more than {_SECONDS:g} seconds")
+            raise PatternError(f"replacing took more than {seconds:.3g} seconds")
     return b"".join((*pieces, text[copied:]))
 
 
@@ -103,13 +113,14 @@ def _next_character(text: bytes, position: int) -> int:
     return position
 
 
-def _parts(engine: "re2._Regexp", replacement: str) -> list[_Part]:
+def _parts(compiled: CompiledPattern, replacement: str) -> list[_Part]:
     """The replacement's own text and its groups, in order."""
     parts: list[_Part] = []
     copied = 0
     for found in _REFERENCE.finditer(replacement):
         parts.append(replacement[copied : found.start()].encode())
         copied = found.end()
+        engine = compiled.engine(b"", captures=not found[1])
         number = _group_number(engine, found)
         parts.append(b"$" if number is None else number)
     parts.append(replacement[copied:].encode())
