@@ -41,10 +41,11 @@ class _Connection(HTTPConnection):
     def __init__(self, path: Path, timeout: float) -> None:
         super().__init__("localhost", timeout=timeout)
         self._path = path
+        self._seconds = timeout
 
     def connect(self) -> None:
         """Connect to the socket in place of a host."""
-        self.sock: socket.socket = connect_socket(self._path, self.timeout)
+        self.sock: socket.socket = connect_socket(self._path, self._seconds)
 
 
 class Client:

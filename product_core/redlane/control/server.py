@@ -25,6 +25,7 @@ MOST_BODY_BYTES = 17 * 1024 * 1024
 """Bodies of this size and more are refused with 413."""
 
 _MOST_CONNECTIONS = 1024
+_MOST_ACCEPTED = 32
 _IDLE_SECONDS = 60
 _CLEANUP_SECONDS = 20
 _DRAIN_POLL_SECONDS = 0.05
@@ -89,12 +90,20 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
         wasyncore.close_all(self._map)
 
     def handle_accept(self) -> None:
-        """Accept one connection; the longest idle one goes when there are too many."""
-        if len(self.active_channels) >= _MOST_CONNECTIONS:
-            idle = [each for each in self.active_channels.values() if not each.requests]
-            if idle:
-                min(idle, key=_last_activity).handle_close()
-        super().handle_accept()
+        """Accept what waits; the longest idle ones go when there are too many."""
+        for _ in range(_MOST_ACCEPTED):
+            self._make_room()
+            before = len(self.active_channels)
+            super().handle_accept()
+            if len(self.active_channels) == before:
+                return
+
+    def _make_room(self) -> None:
+        if len(self.active_channels) < _MOST_CONNECTIONS:
+            return
+        idle = [each for each in self.active_channels.values() if not each.requests]
+        if idle:
+            min(idle, key=_last_activity).handle_close()
 
     def _patience(self) -> float | None:
         """How long to sleep for: without an end when there is nothing to look after."""

@@ -7,6 +7,7 @@ directory, as /proc/self/fd/N/NAME.
 import os
 import socket
 import stat
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,13 +88,19 @@ def remove_socket(path: Path) -> None:
         return
 
 
-def connect_socket(path: Path, timeout: float | None) -> socket.socket:
-    """A connection to the socket at `path`; raises OSError."""
+def connect_socket(path: Path, timeout: float) -> socket.socket:
+    """A connection to the socket at `path`; each step may take `timeout` seconds.
+
+    Raises OSError. Python's own timeout would fail at once while the queue is full, so
+    the kernel's is set for connecting.
+    """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.settimeout(timeout)
+        limit = struct.pack("ll", int(timeout), int(timeout % 1 * 1_000_000))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         with _address(path) as address:
             connection.connect(address)
+        connection.settimeout(timeout)
     except BaseException:
         connection.close()
         raise

@@ -1,0 +1,469 @@
+"""The routes of the control API, as a person outside of every session sees them."""
+
+import json
+import socket
+import threading
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from spec.control_client import Answer
+from spec.redlane_home import Home, wait_for
+from system.process_tree import actor
+
+from redlane.control.sockets import connect_socket
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    home = Home(tmp_path_factory.mktemp("h"))
+    home.policies(
+        {"id": "no-rm", "type": "Simple", "action": "Block", "pattern": "rm -rf"},
+        {"id": "ask", "type": "Simple", "action": "Flag", "pattern": "please"},
+        {
+            "id": "sober",
+            "type": "Simple",
+            "action": "Modify",
+            "pattern": "beer",
+            "transform": {"type": "Regex", "pattern": "beer", "replacement": "tea"},
+        },
+        {"id": "files", "type": "McpTool", "action": "Block", "server": "files"},
+        {
+            "id": "unlink",
+            "type": "Simple",
+            "action": "Block",
+            "context": "Syscall",
+            "syscall": "unlink",
+            "pattern": "",
+        },
+    )
+    home.role("guard", "no-rm", "ask", "sober", "files", "unlink")
+    home.role("other", "no-rm")
+    home.start("--role", "guard")
+    yield home
+    home.stop()
+
+
+def wait_until_held(home: Home) -> dict[str, Any]:
+    def held() -> dict[str, Any] | None:
+        reviews = home.control.rows("/api/reviews")
+        return reviews[0] if reviews else None
+
+    return wait_for(held)
+
+
+def in_background(function: Any, *arguments: Any) -> tuple[threading.Thread, list[Any]]:
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(function(*arguments)))
+    thread.start()
+    return thread, found
+
+
+@pytest.mark.parametrize(
+    ("content", "context", "verdict", "lane"),
+    [
+        ("ls", "Shell", "ALLOW", "GREEN"),
+        ("rm -rf /", "Shell", "BLOCK", "RED"),
+        ("rm -rf /", "All", "BLOCK", "RED"),
+        ("one beer", "Network", "MODIFY", "GREEN"),
+        ({"server": "files", "tool": "x"}, "Mcp", "BLOCK", "RED"),
+        ({"server": "web", "tool": "x", "arguments": {}}, "Mcp", "ALLOW", "GREEN"),
+        ({"syscall": "unlink", "paths": ["/a"]}, "Syscall", "BLOCK", "RED"),
+        ({"syscall": "open", "paths": []}, "Syscall", "ALLOW", "GREEN"),
+        ("not json", "Mcp", "BLOCK", "RED"),
+        ("[]", "Syscall", "BLOCK", "RED"),
+    ],
+)
+@pytest.mark.parametrize("as_text", [True, False], ids=["text", "object"])
+def test_analyze_answers_a_verdict(
+    shared: Home,
+    content: object,
+    context: str,
+    verdict: str,
+    lane: str,
+    as_text: bool,  # noqa: FBT001  # a table
+) -> None:
+    given = json.dumps(content) if as_text and isinstance(content, dict) else content
+    answer = shared.control.post(
+        "/api/analyze", {"content": given, "context": context, "hold": False}
+    )
+    assert answer.status == 200
+    body = answer.json
+    assert (body["verdict"], body["lane"]) == (verdict, lane)
+    assert body["context"] == context
+    assert body["role"] == "guard"
+    assert body["event"]
+    assert body["latency_ms"] >= 0
+    assert (body["content"] == "one tea") == (verdict == "MODIFY")
+
+
+def test_analyze_has_the_fields_of_validate(shared: Home) -> None:
+    theirs = shared.verdict("rm -rf /", "guard", "Shell")
+    ours = shared.control.analyze("rm -rf /")
+    assert {name: ours[name] for name in theirs} == theirs
+
+
+def test_role_and_session_can_be_named_from_outside(shared: Home) -> None:
+    assert shared.control.analyze("beer", role="other")["verdict"] == "ALLOW"
+    assert shared.control.analyze("beer", role="none")["verdict"] == "BLOCK"
+    assert shared.control.analyze("ls", session="default")["verdict"] == "ALLOW"
+    body = {"content": "ls", "context": "Shell", "session": "none"}
+    assert shared.control.post("/api/analyze", body).status == 404
+
+
+BAD_BODIES: dict[str, tuple[bytes, int]] = {
+    "empty": (b"", 400),
+    "no object": (b"[]", 400),
+    "no json": (b"{", 400),
+    "no utf-8": (b'{"content": "\xff", "context": "Shell"}', 400),
+    "lone surrogate": (rb'{"content": "\ud800", "context": "Shell"}', 400),
+    "duplicate key": (b'{"content": "a", "content": "b", "context": "Shell"}', 400),
+    "nan": (b'{"content": NaN, "context": "Shell"}', 400),
+    "deep": (b'{"content": ' + b"[" * 100_000, 400),
+    "no content": (b'{"context": "Shell"}', 400),
+    "no context": (b'{"content": "ls"}', 400),
+    "unknown context": (b'{"content": "ls", "context": "shell"}', 400),
+    "number": (b'{"content": 1, "context": "Shell"}', 400),
+    "object in shell": (b'{"content": {}, "context": "Shell"}', 400),
+    "list in mcp": (b'{"content": [], "context": "Mcp"}', 400),
+    "hold no boolean": (b'{"content": "a", "context": "Shell", "hold": 0}', 400),
+    "role no string": (b'{"content": "a", "context": "Shell", "role": []}', 400),
+    "session no string": (b'{"content": "a", "context": "Shell", "session": 1}', 400),
+}
+
+
+@pytest.mark.parametrize(("body", "status"), BAD_BODIES.values(), ids=BAD_BODIES)
+def test_malformed_analyze_is_refused(shared: Home, body: bytes, status: int) -> None:
+    answer = shared.control.send("POST", "/api/analyze", body, JSON)
+    assert answer.status == status
+    assert answer.error
+
+
+def test_other_media_types_are_refused(shared: Home) -> None:
+    for path in ("/api/analyze", "/api/policies/reload", "/api/sessions"):
+        answer = shared.control.send(
+            "POST", path, b"{}", {"Content-Type": "text/plain"}
+        )
+        assert answer.status == 415
+        assert answer.error
+    answer = shared.control.send("POST", "/api/shell", b"ls", JSON)
+    assert answer.status == 415
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/api/analyze", "POST"),
+        ("DELETE", "/api/policies/reload", "POST"),
+        ("POST", "/api/status", "GET"),
+        ("PUT", "/api/sessions", "GET"),
+        ("POST", "/health", "GET"),
+    ],
+)
+def test_wrong_method_is_405_with_allow(
+    shared: Home, method: str, path: str, allowed: str
+) -> None:
+    answer = shared.control.send(method, path)
+    assert answer.status == 405
+    assert allowed in answer.headers["Allow"]
+    assert answer.error
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/nothing",
+        "/api/analyze/",
+        "/api/reviews/none",
+        "/api/sessions/none",
+        "/api/sessions/default/explode",
+    ],
+)
+def test_unknown_things_are_404(shared: Home, path: str) -> None:
+    method = "POST" if "explode" in path else "GET"
+    answer = shared.control.send(method, path)
+    assert answer.status == 404
+    assert answer.error
+
+
+def test_requests_of_web_pages_are_refused(shared: Home) -> None:
+    for path in ("/health", "/api/status", "/api/policies/reload"):
+        headers = {"Origin": "http://localhost"}
+        answer = shared.control.send("POST", path, b"{}", {**JSON, **headers})
+        assert answer.status == 403
+        assert "Origin" in answer.error
+
+
+def test_body_of_sixteen_megabytes_is_judged_and_larger_ones_refused(
+    shared: Home,
+) -> None:
+    big = "x" * (16 * 1024 * 1024)
+    body = {"content": big, "context": "Inbound", "hold": False}
+    assert shared.control.post("/api/analyze", body).json["verdict"] == "ALLOW"
+    answer = refused_upload(shared, 40 * 1024 * 1024)
+    assert answer.status == 413
+    assert answer.error
+
+
+def refused_upload(home: Home, size: int) -> Answer:
+    """What is answered to a request whose body nobody reads."""
+    connection = connect_socket(home.control.socket, 30)
+    head = f"POST /api/analyze HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n"
+    connection.sendall(head.encode())
+    return read_answer(connection)
+
+
+def read_answer(connection: socket.socket) -> Answer:
+    data = b""
+    while piece := connection.recv(65536):
+        data += piece
+    connection.close()
+    head, _, body = data.partition(b"\r\n\r\n")
+    return Answer(int(head.split()[1]), body.decode())
+
+
+MALFORMED = {
+    "no http": b"hello\r\n\r\n",
+    "no header": b"GET /health HTTP/1.1\r\nnonsense\r\n\r\n",
+    "long number": b"POST /x HTTP/1.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
+    "bad number": b"POST /x HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    "bad address": b"GET http://[::1/x HTTP/1.1\r\n\r\n",
+    "bad encoding": b"POST /x HTTP/1.1\r\nTransfer-Encoding: magic\r\n\r\n",
+    "bad chunk": b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "lower case": b"get /health HTTP/1.1\r\n\r\n",
+    "long head": b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_bytes", MALFORMED.values(), ids=MALFORMED)
+def test_malformed_requests_are_answered_in_json(
+    shared: Home, request_bytes: bytes
+) -> None:
+    connection = connect_socket(shared.control.socket, 30)
+    connection.sendall(request_bytes)
+    answer = read_answer(connection)
+    assert 400 <= answer.status < 600
+    assert answer.status != 500
+    assert answer.error
+    assert shared.control.get("/health").status == 200
+
+
+def test_many_idle_connections_do_not_stop_it(shared: Home) -> None:
+    idle = []
+    try:
+        for number in range(250):
+            connection = connect_socket(shared.control.socket, 30)
+            if number % 2:
+                connection.sendall(b"POST /api/analyze HTTP/1.1\r\nContent-")
+            idle.append(connection)
+        assert shared.control.analyze("ls")["verdict"] == "ALLOW"
+        assert shared.control.get("/api/status").status == 200
+    finally:
+        for connection in idle:
+            connection.close()
+
+
+def test_more_connections_than_it_keeps_do_not_stop_it(shared: Home) -> None:
+    idle: list[socket.socket] = []
+    with ExitStack() as stack:
+        for _ in range(1500):
+            connection = connect_socket(shared.control.socket, 30)
+            idle.append(stack.enter_context(connection))
+        assert shared.control.analyze("ls")["verdict"] == "ALLOW"
+        # The ones that were idle longest have made room for the others.
+        assert idle[0].recv(1) == b""
+
+
+def test_flag_is_held_until_it_is_decided(shared: Home) -> None:
+    for decision, verdict in (("allow", "ALLOW"), ("block", "BLOCK")):
+        thread, found = in_background(shared.control.analyze, "please go")
+        review = wait_until_held(shared)
+        assert review["content"] == "please go"
+        path = f"/api/reviews/{review['id']}"
+        answer = shared.control.post(path, {"decision": decision, "note": "so"})
+        assert answer.status == 200
+        thread.join(20)
+        assert [each["verdict"] for each in found] == [verdict]
+        assert shared.control.post(path, {"decision": "allow"}).status == 409
+
+
+def test_flag_without_hold_is_answered_at_once(shared: Home) -> None:
+    assert shared.control.analyze("please", hold=False)["verdict"] == "FLAG"
+    assert shared.control.rows("/api/reviews") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({}, 400),
+        ({"decision": "maybe"}, 400),
+        ({"decision": "allow", "note": 1}, 400),
+        ({"decision": "allow", "note": "x" * 501}, 400),
+        ({"decision": "allow"}, 404),
+    ],
+)
+def test_bad_decisions_are_refused(shared: Home, body: object, status: int) -> None:
+    answer = shared.control.post("/api/reviews/nothing", body)
+    assert answer.status == status
+    assert answer.error
+
+
+def test_review_of_a_caller_that_hung_up_is_taken_back(shared: Home) -> None:
+    connection = analyze(shared, {"content": "please", "context": "Shell"})
+    wait_until_held(shared)
+    connection.close()
+    wait_for(lambda: shared.control.rows("/api/reviews") == [])
+
+
+def shell(home: Home, body: bytes, cwd: str = "/") -> socket.socket:
+    connection = connect_socket(home.control.socket, 30)
+    head = (
+        "POST /api/shell HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        "Content-Type: application/octet-stream\r\n"
+        f"X-Redlane-Cwd: {cwd}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    connection.sendall(head.encode() + body)
+    return connection
+
+
+@pytest.mark.parametrize(
+    ("command", "first"),
+    [
+        (b"ls", b"ALLOW\n"),
+        (b"rm -rf /", b"BLOCK "),
+        (b"sh -c 'rm  -rf /'", b"BLOCK "),
+        (b'"$@"\0sh\0rm\0-rf\0/', b"BLOCK "),
+        (b"echo beer", b"MODIFY 8\necho tea"),
+        (b"echo beer \xff", b"MODIFY"),
+    ],
+)
+def test_shell_answers_in_lines(shared: Home, command: bytes, first: bytes) -> None:
+    answer = read_answer(shell(shared, command))
+    assert answer.status == 200
+    assert answer.text.encode(errors="surrogateescape").startswith(first)
+    word, _, rest = answer.text.partition("\n")
+    if word.startswith("BLOCK"):
+        assert int(word.split()[1]) == len(rest.encode())
+
+
+def test_held_command_hears_so_at_once(shared: Home) -> None:
+    connection = shell(shared, b"echo please")
+    data = b""
+    while b"HELD" not in data or not data.endswith(b"\n\r\n"):
+        data += connection.recv(65536)
+    review = wait_until_held(shared)
+    word, review_id, seconds = data[data.index(b"HELD") :].split()[:3]
+    assert (word, review_id, seconds) == (b"HELD", review["id"].encode(), b"30")
+    assert b"ALLOW" not in data
+    shared.control.post(f"/api/reviews/{review['id']}", {"decision": "allow"})
+    answer = b""
+    while piece := connection.recv(65536):
+        answer += piece
+    connection.close()
+    assert b"ALLOW\n" in answer
+    assert answer.endswith(b"0\r\n\r\n")
+
+
+def test_everything_is_served_while_the_yellow_lane_is_full(
+    shared: Home,
+) -> None:
+    """Four sessions hold all that can be held; a person still decides and looks."""
+    with ExitStack() as stack:
+        for number in range(100):
+            stack.enter_context(shell(shared, b"please %d" % number))
+        for number in range(3):
+            root = stack.enter_context(actor())
+            answer = shared.control.post("/api/sessions", {"root_pid": root.pid})
+            session = answer.json["id"]
+            body = {"content": "please", "context": "Shell", "session": session}
+            for _ in range(16):
+                stack.enter_context(analyze(shared, body))
+            held = 16 * (number + 2)
+            wait_for(lambda: len(shared.control.rows("/api/reviews")) == held)  # noqa: B023  # called at once
+        assert shared.control.get("/api/status").json["held_reviews"] == 64
+        assert shared.control.analyze("ls")["verdict"] == "ALLOW"
+        assert shared.control.analyze("please")["verdict"] == "BLOCK"
+        review = shared.control.rows("/api/reviews")[0]["id"]
+        answer = shared.control.post(f"/api/reviews/{review}", {"decision": "block"})
+        assert answer.status == 200
+        for each in shared.control.rows("/api/sessions"):
+            if not each["default"]:
+                shared.control.call("DELETE", f"/api/sessions/{each['id']}")
+    wait_for(lambda: shared.control.rows("/api/reviews") == [])
+
+
+def analyze(home: Home, body: object) -> socket.socket:
+    connection = connect_socket(home.control.socket, 30)
+    data = json.dumps(body).encode()
+    head = "POST /api/analyze HTTP/1.1\r\nContent-Type: application/json\r\n"
+    connection.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+    return connection
+
+
+def test_status_tells_what_is_there(shared: Home) -> None:
+    status = shared.control.get("/api/status").json
+    assert status["running"] is True
+    assert status["policies"] == 5
+    assert status["role_names"] == ["guard", "other"]
+    assert status["default_role"] == "guard"
+    assert status["socket"] == str(shared.control.socket)
+    assert [each["id"] for each in status["sessions"]] == ["default"]
+
+
+def test_events_are_filtered_and_followed(shared: Home) -> None:
+    shared.control.analyze("rm -rf /")
+    newest = shared.control.rows("/api/events?limit=1")
+    assert newest[0]["verdict"] == "BLOCK"
+    blocks = shared.control.rows("/api/events?verdict=BLOCK&context=Shell&limit=1000")
+    assert {each["verdict"] for each in blocks} == {"BLOCK"}
+    assert shared.control.rows("/api/events?since=2999-01-01T00:00:00Z") == []
+    path = f"/api/events?after={newest[0]['id']}"
+    assert shared.control.rows(path) == []
+    thread, found = in_background(shared.control.rows, f"{path}&wait=30")
+    shared.control.analyze("ls -l")
+    thread.join(20)
+    assert [each["content"] for each in found[0]] == ["ls -l"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["verdict=block", "context=x", "since=x", "limit=0", "limit=x", "after=a&wait=99"],
+)
+def test_bad_filters_are_refused(shared: Home, query: str) -> None:
+    answer = shared.control.get(f"/api/events?{query}")
+    assert answer.status == 400
+    assert answer.error
+
+
+def test_followers_do_not_use_up_the_daemon(shared: Home) -> None:
+    last = shared.control.get("/api/events?limit=1").json["last"]
+    path = f"/api/events?after={last}&context=Syscall&wait=60"
+    waiting = []
+    for _ in range(30):
+        connection = connect_socket(shared.control.socket, 30)
+        connection.sendall(f"GET {path} HTTP/1.1\r\n\r\n".encode())
+        waiting.append(connection)
+    assert shared.control.get("/api/status").status == 200
+    wait_for(lambda: shared.control.get(path.replace("60", "0")).status == 429)
+    shared.control.analyze({"syscall": "unlink", "paths": []}, "Syscall")
+    for connection in waiting:
+        connection.close()
+
+
+def test_metrics_count_what_happened(shared: Home) -> None:
+    shared.control.analyze("rm -rf /")
+    answer = shared.control.get("/metrics")
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    samples = dict(
+        line.rsplit(" ", 1)
+        for line in answer.text.splitlines()
+        if not line.startswith("#")
+    )
+    assert int(samples['redlane_verdicts_total{context="Shell",verdict="BLOCK"}']) >= 1
+    assert samples["redlane_policies"] == "5"
+    total = samples["redlane_verdict_seconds_count"]
+    assert samples['redlane_verdict_seconds_bucket{le="+Inf"}'] == total
