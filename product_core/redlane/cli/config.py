@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-from importlib.resources import files
 
 from redlane.cli import exit_codes
 from redlane.cli.output import paint, print_json, print_note, single_line
@@ -140,6 +139,8 @@ def _list_builtins(arguments: argparse.Namespace) -> int:
 
 
 def _schema(arguments: argparse.Namespace) -> int:
+    from importlib.resources import files  # noqa: PLC0415  # slow to import
+
     schema = files("redlane") / "schemas" / f"{arguments.kind}.schema.json"
     sys.stdout.write(schema.read_text(encoding="utf-8"))
     return exit_codes.OK

@@ -6,7 +6,6 @@ goes wrong is one line on standard error.
 """
 
 import contextlib
-import difflib
 import importlib
 import importlib.util
 import os
@@ -135,6 +134,8 @@ def _find(name: str) -> CommandEntry:
     for entry in COMMANDS:
         if entry.name == name and _installed(entry):
             return entry
+    import difflib  # noqa: PLC0415  # only for this message
+
     names = [entry.name for entry in COMMANDS if _installed(entry)]
     near = difflib.get_close_matches(name, names, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""

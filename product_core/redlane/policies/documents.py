@@ -57,8 +57,8 @@ def check_document(
     found.extend(
         _error(_subject_of(condition), condition.message.format_map(_plain(document)))
         for condition in conditions
-        if not wrong.intersection(_read_by(condition))
-        and _is_violated(table, condition, document)
+        if _is_violated(table, condition, document)
+        and not wrong.intersection(_read_by(condition))
     )
     return found
 
@@ -83,7 +83,9 @@ def _field_violations(
 def _is_violated(table: Table, condition: Condition, document: Document) -> bool:
     for name, values in condition.when.items():
         value = document.get(name)
-        if (table[name].default if value is None else value) not in values:
+        if value is None:
+            value = table[name].default
+        if value not in values:
             return False
     if condition.given and document.get(condition.given) is None:
         return False

@@ -148,7 +148,7 @@ def _policy(
     wrong: set[str],
 ) -> Policy:
     """The policy, with what is `wrong` left out; no match type reads that."""
-    value = {key: each for key, each in document.items() if key not in wrong}
+    value = {k: v for k, v in document.items() if k not in wrong} if wrong else document
     syscall = value.get("syscall") or ()
     return Policy(
         id=name,
@@ -170,12 +170,17 @@ def _policy(
         reason=value.get("reason"),
         suggestion=value.get("suggestion"),
         tags=tuple(value.get("tags") or ()),
-        options={
-            key: each
-            for key, each in value.items()
-            if each is not None and key in match_type.fields and key not in POLICY
-        },
+        options=_options(value, match_type) if match_type.fields else {},
     )
+
+
+def _options(document: dict[str, Any], match_type: MatchType) -> dict[str, Any]:
+    """The fields that only the policy's match type knows."""
+    return {
+        name: value
+        for name, value in document.items()
+        if value is not None and name in match_type.fields and name not in POLICY
+    }
 
 
 def _meaning(policy: Policy, match_type: MatchType) -> Iterator[Problem]:

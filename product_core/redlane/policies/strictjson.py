@@ -27,15 +27,12 @@ _WIDE_MARKS = {
 }
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_TOKEN = re.compile(
-    r"""[ \t\n\r]*(?:
+_PIECE = r"""[ \t\n\r]*(?:
         (?P<string>"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")
       | (?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
       | (?P<mark>[\[\]{},:])
       | (?P<word>-?[A-Za-z]+)
-    )""",
-    re.VERBOSE,
-)
+    )"""
 
 
 class JsonError(RedlaneError):
@@ -138,9 +135,10 @@ def _locate(text: str, limit: int) -> JsonError | None:
 
     Only run on documents that were refused: it walks the tokens in plain Python.
     """
+    next_piece = re.compile(_PIECE, re.VERBOSE).match  # slow to compile: not at import
     open_keys: list[set[str] | None] = []  # None for an array
     position, awaits_key = 0, False
-    while (match := _TOKEN.match(text, position)) and match.end() <= limit:
+    while (match := next_piece(text, position)) and match.end() <= limit:
         kind = match.lastgroup or ""
         start, piece, position = match.start(kind), match[kind], match.end()
         keys = open_keys[-1] if open_keys else None

@@ -79,16 +79,20 @@ class SyscallMatcher:
     ) -> list[Answer]:
         """The answers of what looks at paths; an unreadable one matches all but Allow.
 
-        A checker of an Allow is asked all the same: it must not fail unnoticed.
+        A checker is told of the call all the same: it must not fail unnoticed.
         """
-        if None in call.paths and not self._allows:
-            return [Answer(order, Outcome.YES) for order in orders]
-        if not self._checks:
-            return self._by_path(content, call, matcher, limit)
-        answers = matcher.answers(content, (_description(call),), limit)
-        if None in call.paths:
-            return [each for each in answers if each.outcome is not Outcome.YES]
-        return list(answers)
+        unreadable = None in call.paths
+        answers: Iterable[Answer] = ()
+        if self._checks:
+            answers = matcher.answers(content, (_description(call),), limit)
+        elif not unreadable:
+            answers = self._by_path(content, call, matcher, limit)
+        if not unreadable:
+            return list(answers)
+        found = [each for each in answers if each.outcome is not Outcome.YES]
+        if not self._allows:
+            found += [Answer(order, Outcome.YES) for order in orders]
+        return found
 
     def _by_path(
         self, content: Content, call: SystemCall, matcher: Matcher, before: int

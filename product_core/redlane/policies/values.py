@@ -22,8 +22,6 @@ ADDRESS = f"^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9.-]+):{_PORT}$"
 """A host and a port; an IPv6 address stands in brackets."""
 
 _UNPRINTABLE = re.compile(UNPRINTABLE)
-_SIZE = re.compile(SIZE.removesuffix("$") + r"\Z")
-_ADDRESS = re.compile(ADDRESS.removesuffix("$") + r"\Z")
 _UNITS = {"": 1, "B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
 
 
@@ -95,11 +93,17 @@ def _integer(field: Field, value: Any) -> str | None:  # noqa: ANN401
 
 
 def _size(_field: Field, value: Any) -> str | None:  # noqa: ANN401
-    return None if isinstance(value, str) and _SIZE.match(value) else ""
+    return _pattern(SIZE, value)
 
 
 def _address(_field: Field, value: Any) -> str | None:  # noqa: ANN401
-    return None if isinstance(value, str) and _ADDRESS.match(value) else ""
+    return _pattern(ADDRESS, value)
+
+
+def _pattern(pattern: str, value: Any) -> str | None:  # noqa: ANN401
+    """`pattern` is a JSON Schema's, where `$` is only the very end."""
+    exact = pattern.removesuffix("$") + r"\Z"
+    return None if isinstance(value, str) and re.match(exact, value) else ""
 
 
 def _object(_field: Field, value: Any) -> str | None:  # noqa: ANN401
