@@ -62,16 +62,20 @@ class BuildScripts(build_scripts):
 
 
 class BinaryWheel(bdist_wheel):
-    """A wheel for one kind of machine and any Python 3."""
+    """A wheel for one kind of machine and, when compiled, for any Python 3."""
 
     def finalize_options(self) -> None:
-        """The programs are compiled: the wheel is not pure."""
+        """No extension module ties the wheel to an interpreter, its programs do to us."""
+        self.plat_name = self.plat_name or sysconfig.get_platform()
         super().finalize_options()
-        self.root_is_pure = False
 
     def get_tag(self) -> tuple[str, str, str]:
-        """No extension module ties the wheel to an interpreter's version."""
-        return ("py3", "none", super().get_tag()[2])
+        """Programs written in Python name the interpreter that wrote them."""
+        python, abi, platform = super().get_tag()
+        build = Path(self.get_finalized_command("build_py").build_lib)
+        if (build / MODULES / "bin" / "redlane-sh.code").exists():
+            python = sys.implementation.cache_tag.replace("cpython-", "cp")
+        return (python, abi, platform)
 
 
 setup(

@@ -55,9 +55,10 @@ static void add_visible(struct bytes *line, const char *text, size_t length) {
 }
 
 /* Writes the line whole; a reader that has gone away must not kill the wrapper. */
-static void write_line(const char *text, size_t length) {
+static void write_line(const char *speaker, const char *text, size_t length) {
     struct bytes line = {0};
-    bytes_add_text(&line, "redlane: ");
+    add_visible(&line, speaker, strlen(speaker));
+    bytes_add_text(&line, ": ");
     add_visible(&line, text, length);
     bytes_add_text(&line, "\n");
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
@@ -74,39 +75,40 @@ static void write_line(const char *text, size_t length) {
     free(line.data);
 }
 
-static void tell_arguments(const char *format, va_list arguments) {
+static void tell_arguments(const char *speaker, const char *format,
+                           va_list arguments) {
     char text[PATH_MAX + 512];
     int length = vsnprintf(text, sizeof text, format, arguments);
     if (length < 0) length = 0;
     if ((size_t)length >= sizeof text) length = sizeof text - 1;
-    write_line(text, (size_t)length);
+    write_line(speaker, text, (size_t)length);
 }
 
 void tell(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    tell_arguments(format, arguments);
+    tell_arguments(PRODUCT, format, arguments);
     va_end(arguments);
 }
 
 void refuse(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    tell_arguments(format, arguments);
+    tell_arguments(PRODUCT, format, arguments);
     va_end(arguments);
     _exit(STATUS_REFUSED);
 }
 
-void fail(int status, const char *format, ...) {
+void fail(int status, const char *speaker, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    tell_arguments(format, arguments);
+    tell_arguments(speaker, format, arguments);
     va_end(arguments);
     _exit(status);
 }
 
 void refuse_saying(const char *message, size_t length) {
     while (length && message[length - 1] == '\n') length--;
-    write_line(message, length);
+    write_line(PRODUCT, message, length);
     _exit(STATUS_REFUSED);
 }

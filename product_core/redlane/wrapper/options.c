@@ -5,7 +5,7 @@
  * run. The shell is therefore given a line of our own making, not the caller's. */
 #include "wrapper.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,7 +45,8 @@ static bool read_long_option(struct invocation *to, char **argv, int *index) {
     }
     if (strcmp(name, "rcfile") == 0 || strcmp(name, "init-file") == 0) {
         to->rcfile = argv[++*index];
-        if (!to->rcfile) fail(STATUS_USAGE, "%s: option requires an argument", name);
+        if (!to->rcfile)
+            fail(STATUS_USAGE, to->called, "%s: option requires an argument", name);
         pass(to, "--rcfile");
         pass(to, to->rcfile);
         return true;
@@ -65,7 +66,8 @@ static int read_long_options(struct invocation *to, char **argv) {
         const char *word = argv[index];
         if (strcmp(word, "-") == 0 || strcmp(word, "--") == 0) break;
         if (read_long_option(to, argv, &index)) continue;
-        if (word[1] == '-') fail(STATUS_USAGE, "%s: invalid option", word);
+        if (word[1] == '-')
+            fail(STATUS_USAGE, to->called, "%s: invalid option", word);
         break;
     }
     return index;
@@ -86,13 +88,13 @@ static void read_letter(struct invocation *to, char sign, char letter, char **ar
     case 'o':
     case 'O':
         if (!argv[*next])
-            fail(STATUS_USAGE, "%s: option requires an argument", option);
+            fail(STATUS_USAGE, to->called, "%s: option requires an argument", option);
         pass(to, option);
         pass(to, argv[(*next)++]);
         return;
     default:
         if (!strchr("abDefhkmnprtuvxBCEHPTIV", letter))
-            fail(STATUS_USAGE, "%s: invalid option", option);
+            fail(STATUS_USAGE, to->called, "%s: invalid option", option);
     }
     pass(to, option);
 }
@@ -109,20 +111,37 @@ static int read_letters(struct invocation *to, char **argv, int index) {
     return index;
 }
 
+/* Whether the only argument is a whole command: agents call a shell prefix like that.
+ * It is one when no such file exists, unless it reads like the name of a script. */
+static bool is_command(const char *argument) {
+    static const char *const directories[] = {"/usr/local/bin", "/usr/bin", "/bin",
+                                              "/usr/sbin", "/sbin"};
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./-";
+    char path[PATH_MAX];
+    struct stat found;
+    if (stat(argument, &found) == 0) return false;
+    if (argument[strspn(argument, plain)]) return true;
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+        int length = snprintf(path, sizeof path, "%s/%s", directories[i], argument);
+        bool fits = length > 0 && (size_t)length < sizeof path;
+        if (fits && access(path, X_OK) == 0) return true;
+    }
+    return false;
+}
+
 /* What is left after the options: the command, the script, or neither. */
 static void read_subject(struct invocation *to, char **argv, int index) {
-    struct stat found;
     if (to->command) {
         to->kind = RUN_COMMAND;
-        if (!argv[index]) fail(STATUS_USAGE, "-c: option requires an argument");
+        if (!argv[index])
+            fail(STATUS_USAGE, to->called, "-c: option requires an argument");
         to->subject = argv[index++];
     } else if (argv[index] && !to->from_input) {
         to->kind = RUN_FILE;
         to->subject = argv[index++];
-        /* Agents call a shell prefix with the whole command as its one argument. */
-        if (!to->is_shim && index == 2 && !argv[index] &&
-            stat(to->subject, &found) != 0)
-            to->kind = RUN_COMMAND;
+        bool bare = !to->is_shim && index == 2 && !argv[index];
+        if (bare && is_command(to->subject)) to->kind = RUN_COMMAND;
     } else {
         to->kind = isatty(STDIN_FILENO) ? RUN_TERMINAL : RUN_INPUT;
     }

@@ -39,7 +39,7 @@ static int open_named(const struct invocation *invocation, struct script *to) {
     int status = errno == ENOENT && !invocation->is_sh ? STATUS_NOT_FOUND
                  : invocation->is_sh                   ? STATUS_USAGE
                                                        : STATUS_REFUSED;
-    fail(status, "%s: %s", name, strerror(errno));
+    fail(status, invocation->called, "%s: %s", name, strerror(errno));
 }
 
 /* The name under which another process finds the opened file; false without one. */

@@ -33,13 +33,14 @@ struct session {
 static void parse(struct session *session, char **argv) {
     char **word = argv[0] ? argv + 1 : argv;
     for (; *word && strcmp(*word, "--") != 0; word += 2) {
-        if (!word[1]) fail(STATUS_USAGE, "%s: option requires an argument", *word);
+        if (!word[1])
+            fail(STATUS_USAGE, PRODUCT, "%s: option requires an argument", *word);
         if (strcmp(*word, "--socket") == 0) session->socket = word[1];
         else if (strcmp(*word, "--session") == 0) session->id = word[1];
-        else fail(STATUS_USAGE, "%s: invalid option", *word);
+        else fail(STATUS_USAGE, PRODUCT, "%s: invalid option", *word);
     }
     if (!session->socket || session->socket[0] != '/' || !*word || !word[1])
-        fail(STATUS_USAGE,
+        fail(STATUS_USAGE, PRODUCT,
              "usage: redlane-run --socket PATH [--session ID] -- COMMAND...");
     session->command = word + 1;
 }
@@ -60,7 +61,7 @@ static _Noreturn void become_agent(const struct session *session, pid_t supervis
     if (getppid() != supervisor) _exit(STATUS_REFUSED);
     execvp(session->command[0], session->command);
     int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_REFUSED;
-    fail(status, "%s: %s", session->command[0], strerror(errno));
+    fail(status, PRODUCT, "%s: %s", session->command[0], strerror(errno));
 }
 
 static void start_agent(struct session *session, const sigset_t *set) {
@@ -77,8 +78,9 @@ static void start_agent(struct session *session, const sigset_t *set) {
     become_agent(session, supervisor);
 }
 
-/* The agent has stopped: so does this process, that the outer shell may notice; when it
- * is continued, the agent is. */
+/* The terminal has stopped the agent: so does this process, that the outer shell may
+ * notice; when it is continued, the agent is. A SIGSTOP comes from the daemon, which
+ * freezes the session and continues it by itself. */
 static void stop_alike(const struct session *session) {
     raise(SIGSTOP);
     pid_t group = getpgid(session->agent);
@@ -93,7 +95,7 @@ static bool reap(struct session *session) {
     while ((child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         if (child != session->agent) continue;
         if (WIFSTOPPED(status)) {
-            stop_alike(session);
+            if (WSTOPSIG(status) != SIGSTOP) stop_alike(session);
             continue;
         }
         session->status = status;

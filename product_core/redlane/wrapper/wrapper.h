@@ -10,6 +10,7 @@
 
 #define BASH "/bin/bash"
 #define SH "/bin/sh"
+#define PRODUCT "redlane"
 
 enum {
     STATUS_USAGE = 2,
@@ -32,12 +33,14 @@ void bytes_add_text(struct bytes *bytes, const char *text);
 void bytes_add_quoted(struct bytes *bytes, const char *word);
 bool bytes_read_file(struct bytes *bytes, const char *path, size_t most);
 
-/* ---- message.c: one line on standard error ---- */
+/* ---- message.c: one line on standard error ----
+ *
+ * What a shell would say itself, fail() says in its name. */
 
 void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-_Noreturn void fail(int status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+_Noreturn void fail(int status, const char *speaker, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 _Noreturn void refuse_saying(const char *message, size_t length);
 
 /* ---- options.c: what the command line asks for ---- */

@@ -118,10 +118,10 @@ class GuardedShell:
         with os.fdopen(os.pidfd_open(self._process.pid), "rb") as ended:
             while not report.endswith(b"\0"):
                 ready = select.select([self._reports, ended.fileno()], [], [])[0]
-                if self._reports in ready:
-                    report += os.read(self._reports, 64)
-                else:
+                piece = os.read(self._reports, 64) if self._reports in ready else b""
+                if not piece:
                     raise EndedError(self._process.wait())
+                report += piece
         last = report.split(b"\0")[-2]
         return int(last) if last.isdigit() else 1
 

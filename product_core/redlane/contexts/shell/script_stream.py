@@ -51,7 +51,8 @@ def run_stream(place: Place, begun: int, shell: Sequence[str]) -> int:
         tell(refusal.message)
         return REFUSED
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        with suppress(OSError):  # SIGKILL cannot be set, nor need it be
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
 

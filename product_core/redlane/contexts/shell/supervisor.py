@@ -112,7 +112,8 @@ class Supervisor:
             if child != self.agent:
                 continue
             if os.WIFSTOPPED(status):
-                self._stop_alike()
+                if os.WSTOPSIG(status) != signal.SIGSTOP:  # the daemon's, to freeze
+                    self._stop_alike()
             else:
                 self.status, self.ended = status, True
 

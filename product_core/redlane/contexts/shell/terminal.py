@@ -4,6 +4,7 @@ import os
 import readline
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from redlane.contexts.shell.client.ask import ask
@@ -21,7 +22,7 @@ _CONTINUED = "> "
 def run_terminal(place: Place, role: str | None) -> int:
     """Read and run commands until the shell or its terminal ends; the exit status."""
     readline.parse_and_bind("tab: complete")
-    terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
+    terminal = _open_terminal()
     status = 0
     try:
         with GuardedShell(terminal) as shell:
@@ -33,10 +34,19 @@ def run_terminal(place: Place, role: str | None) -> int:
         os.close(terminal)
 
 
+def _open_terminal() -> int:
+    """The terminal that controls us, or else the one on standard input."""
+    try:
+        return os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return os.dup(0)
+
+
 def _exit_status(status: int) -> int:
     """The shell's own status; this process ends by the signal that ended it."""
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        with suppress(OSError):  # SIGKILL cannot be set, nor need it be
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
 
@@ -55,7 +65,7 @@ def _run_next(shell: GuardedShell, place: Place, role: str | None, status: int) 
         sys.stderr.write("\n")
         return _INTERRUPTED
     except EndingError as refusal:
-        tell(refusal.message)
+        tell(refusal.message, refusal.speaker)
         return refusal.status
 
 
@@ -93,9 +103,15 @@ def _read_command(prompt: str) -> bytes | None:
         text += line.encode(errors="surrogateescape") + b"\n"
         state, said = completeness(text)
         if state is Completeness.WRONG:
-            raise EndingError(_SYNTAX, said.rstrip(b"\n").rpartition(b"\n")[2])
+            raise EndingError(_SYNTAX, _complaint(said), b"bash")
         if state is Completeness.COMPLETE:
             return text.strip(b"\n")
+
+
+def _complaint(said: bytes) -> bytes:
+    """The first line of what bash says, without its beginning."""
+    line = said.partition(b"\n")[0]
+    return line.partition(b": line ")[2].partition(b": ")[2] or line
 
 
 def _judge_and_run(shell: GuardedShell, place: Place, text: bytes, status: int) -> int:

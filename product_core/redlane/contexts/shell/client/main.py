@@ -24,15 +24,15 @@ def main() -> None:
     try:
         _run([_raw(word) for word in sys.argv], closed)
     except EndingError as ending:
-        _end(ending.status, ending.message)
+        _end(ending)
     except Exception as error:  # noqa: BLE001  # the boundary, see above
         reason = repr(error).encode(errors="replace")
-        _end(REFUSED, b"internal error: %s; not run" % reason)
+        _end(EndingError(REFUSED, b"internal error: %s; not run" % reason))
 
 
-def _end(status: int, message: bytes) -> None:
-    tell(message)
-    posix._exit(status)  # noqa: SLF001  # public as os._exit
+def _end(ending: EndingError) -> None:
+    tell(ending.message, ending.speaker)
+    posix._exit(ending.status)  # noqa: SLF001  # public as os._exit
 
 
 def _raw(word: str) -> bytes:

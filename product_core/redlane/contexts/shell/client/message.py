@@ -30,9 +30,9 @@ def visible(data: bytes) -> bytes:
     return b"".join(shown)
 
 
-def tell(message: bytes) -> None:
+def tell(message: bytes, speaker: bytes = b"redlane") -> None:
     """Write one line; a reader that has gone away is no reason to end otherwise."""
-    line = b"redlane: " + visible(message) + b"\n"
+    line = visible(speaker) + b": " + visible(message) + b"\n"
     try:
         while line:
             line = line[posix.write(2, line) :]
@@ -43,18 +43,21 @@ def tell(message: bytes) -> None:
 class EndingError(Exception):
     """The program is to end with `status`, having said `message`."""
 
-    def __init__(self, status: int, message: bytes) -> None:
-        """`message` is without the line's beginning and end."""
+    def __init__(
+        self, status: int, message: bytes, speaker: bytes = b"redlane"
+    ) -> None:
+        """`message` is without the line's beginning, which is `speaker`."""
         super().__init__(message.decode("utf-8", "backslashreplace"))
         self.status = status
         self.message = message
+        self.speaker = speaker
 
 
-def fail(status: int, message: bytes) -> "NoReturn":
-    """Say what went wrong and end."""
-    raise EndingError(status, message)
+def fail(status: int, speaker: bytes, message: bytes) -> "NoReturn":
+    """End; what a shell would say itself is said in its name."""
+    raise EndingError(status, message, speaker)
 
 
 def refuse(message: bytes) -> "NoReturn":
     """Say why the command is not run and end with the status for that."""
-    fail(REFUSED, message)
+    raise EndingError(REFUSED, message)

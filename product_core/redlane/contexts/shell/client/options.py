@@ -15,6 +15,8 @@ _LONG = frozenset(
     b"posix restricted verbose pretty-print".split()
 )
 _LETTERS = b"abDefhiklmnprtuvxBCEHPTIV"
+_PLAIN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-"
+_DIRECTORIES = (b"/usr/local/bin/", b"/usr/bin/", b"/bin/", b"/usr/sbin/", b"/sbin/")
 
 
 class Invocation:
@@ -54,14 +56,14 @@ def _read_long_options(to: Invocation, rest: list[bytes]) -> list[bytes]:
             to.kind, to.subject = "information", b"--" + name
         elif name in {b"rcfile", b"init-file"}:
             if len(rest) == 1:
-                fail(USAGE, name + b": option requires an argument")
+                fail(USAGE, to.called, name + b": option requires an argument")
             to.rcfile = rest[1]
             to.options += [b"--rcfile", rest.pop(1)]
         elif name in _LONG:
             to.login = to.login or name == b"login"
             to.options.append(b"--" + name)
         elif word[:2] == b"--":
-            fail(USAGE, word + b": invalid option")
+            fail(USAGE, to.called, word + b": invalid option")
         else:
             break
         rest = rest[1:]
@@ -86,24 +88,23 @@ def _read_letter(to: Invocation, option: bytes, rest: list[bytes]) -> None:
         to.from_input = True
     elif letter in {b"o", b"O"}:
         if not rest:
-            fail(USAGE, option + b": option requires an argument")
+            fail(USAGE, to.called, option + b": option requires an argument")
         to.options += [option, rest.pop(0)]
     elif letter in _LETTERS:
         to.login = to.login or letter == b"l"
         to.interactive = to.interactive or letter == b"i"
         to.options.append(option)
     else:
-        fail(USAGE, option + b": invalid option")
+        fail(USAGE, to.called, option + b": invalid option")
 
 
 def _read_subject(to: Invocation, rest: list[bytes], *, bare: bool) -> None:
     if to.command:
         to.kind = "command"
         if not rest:
-            fail(USAGE, b"-c: option requires an argument")
+            fail(USAGE, to.called, b"-c: option requires an argument")
     elif rest and not to.from_input:
-        # Agents call a shell prefix with the whole command as its one argument.
-        whole = bare and not to.is_shim and not _exists(rest[0])
+        whole = bare and not to.is_shim and _is_command(rest[0])
         to.kind = "command" if whole else "file"
     else:
         to.kind = "terminal" if posix.isatty(0) else "input"
@@ -112,9 +113,15 @@ def _read_subject(to: Invocation, rest: list[bytes], *, bare: bool) -> None:
     to.subject, to.arguments = rest[0], rest[1:]
 
 
-def _exists(path: bytes) -> bool:
+def _is_command(argument: bytes) -> bool:
+    """Whether the only argument is a whole command: agents call a shell prefix so.
+
+    It is one when no such file exists, unless it reads like the name of a script.
+    """
     try:
-        posix.stat(path)
+        posix.stat(argument)
     except OSError:
-        return False
-    return True
+        if any(each not in _PLAIN for each in argument):
+            return True
+        return any(posix.access(each + argument, posix.X_OK) for each in _DIRECTORIES)
+    return False

@@ -106,7 +106,7 @@ def _open_named(invocation: Invocation, script: Script) -> int:
     except OSError as error:
         reason = error  # type: ignore[assignment]  # any error will do
         status = USAGE if invocation.is_sh else REFUSED
-    return fail(status, name + b": " + str(reason.strerror).encode())
+    return fail(status, invocation.called, name + b": " + str(reason.strerror).encode())
 
 
 def _open_along_path(script: Script) -> int:
