@@ -200,8 +200,8 @@ def test_checker_reads_the_call_as_json(tmp_path: Path) -> None:
     ruleset = RuleSet([script], [Role("r", (script.id,))], TYPES, "d")
     judge(ruleset, "r", (content,))
     assert told.read_bytes() == (
-        b'{"args": [1], "pid": 2, "ppid": 1, "command": "x", "session": "s", '
-        b'"syscall": "open", "paths": ["/etc/passwd"]}'
+        b'{"syscall": "open", "paths": ["/etc/passwd"], "args": [1], "pid": 2, '
+        b'"ppid": 1, "command": "x", "session": "s"}'
     )
 
 

@@ -10,6 +10,8 @@ from redlane.model.policy import Action, Context, Policy
 
 __all__ = ["SyscallMatcher", "is_path_filter", "syscalls_of"]
 
+_DETAILS = ("args", "pid", "ppid", "command", "session")
+
 
 def syscalls_of(policy: Policy) -> tuple[str, ...]:
     """The system calls that a policy names; none if it takes no part in Syscall.
@@ -138,6 +140,10 @@ def _path_text(path: str) -> bytes:
 
 
 def _description(call: SystemCall) -> bytes:
-    """The JSON object that a checker reads on its standard input."""
-    described = {**call.details, "syscall": call.name, "paths": list(call.paths)}
+    """The JSON object that a checker reads on its standard input; null is unknown."""
+    described = {
+        "syscall": call.name,
+        "paths": list(call.paths),
+        **{key: call.details.get(key) for key in _DETAILS},
+    }
     return json.dumps(described, ensure_ascii=True).encode()
