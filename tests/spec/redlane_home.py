@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ __all__ = ["REDLANE", "REDLANE_SH", "Checked", "Home", "Ran", "wait_for"]
 SCRIPTS = Path(sys.executable).parent
 REDLANE = SCRIPTS / "redlane"
 REDLANE_SH = SCRIPTS / "redlane-sh"
+OPENER = Path(__file__).with_name("opener.py")
 DEADLINE = 60.0
 """Seconds after which a command that has not ended is a failure."""
 
@@ -227,6 +229,25 @@ class Home:
         assert ran.code == 0, ran
         return ran
 
+    @contextmanager
+    def opened_session(self, role: str | None = None) -> Iterator[dict[str, Any]]:
+        """A session that another process has opened over the API, while it lives.
+
+        The process that asks is the session's first, so no test may ask itself.
+        """
+        opener = subprocess.Popen(
+            [sys.executable, OPENER, self.control.socket, json.dumps(role)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with opener:
+            assert opener.stdout is not None
+            status, body = json.loads(opener.stdout.readline())
+            assert status in (200, 201), body
+            yield body
+            opener.kill()
+
     def stop(self) -> None:
         """Stop the daemon if there is one, by force if it must be."""
         pid = peer_pid(self.control.socket)
@@ -243,8 +264,3 @@ class Home:
         files = [each for each in self.dir.rglob("*") if each.is_file()]
         logs = [each for each in files if {"logs", "run"} & set(each.parts)]
         return ran.said + "".join(each.read_text(errors="replace") for each in logs)
-
-
-def ids(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The ids of rows."""
-    return [each["id"] for each in rows]

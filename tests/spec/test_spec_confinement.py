@@ -37,12 +37,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 
 @pytest.fixture(scope="module")
-def other(running: Home) -> str:
+def other(running: Home) -> Iterator[str]:
     """A session that the agent has nothing to do with."""
-    answer = running.control.post("/api/sessions", {"role": "open"})
-    assert answer.status in (200, 201)
-    running.control.analyze("other-sessions-secret", session=answer.json["id"])
-    return str(answer.json["id"])
+    with running.opened_session("open") as session:
+        running.control.analyze("other-sessions-secret", session=session["id"])
+        yield str(session["id"])
 
 
 @pytest.fixture

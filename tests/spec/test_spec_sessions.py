@@ -1,5 +1,6 @@
 """`redlane session` and reloads (policy format: File locations, Role; contract)."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -97,28 +98,26 @@ def test_freeze_survives_a_reload(running: Home) -> None:
 # Sessions over the API.
 
 
-def _create(home: Home, role: str) -> dict[str, Any]:
-    answer = home.control.post("/api/sessions", {"role": role})
-    assert answer.status in (200, 201), answer
-    body: dict[str, Any] = answer.json
-    assert body["role"] == role
-    return body
+@pytest.fixture
+def second(running: Home) -> Iterator[dict[str, Any]]:
+    """A second session, with the role `b`."""
+    with running.opened_session("b") as session:
+        yield session
 
 
-def test_a_session_is_created_with_a_role(running: Home) -> None:
-    session = _create(running, "b")
-
+def test_a_session_is_created_with_a_role(
+    running: Home, second: dict[str, Any]
+) -> None:
+    assert second["role"] == "b"
     assert len(_sessions(running)) == 2
-    assert _verdict(running, "bbb", session=session["id"]) == "BLOCK"
-    assert _verdict(running, "aaa", session=session["id"]) == "ALLOW"
+    assert _verdict(running, "bbb", session=second["id"]) == "BLOCK"
+    assert _verdict(running, "aaa", session=second["id"]) == "ALLOW"
     assert _verdict(running, "aaa") == "BLOCK"
 
 
 def test_a_session_is_created_with_the_default_role(running: Home) -> None:
-    answer = running.control.post("/api/sessions", {})
-
-    assert answer.status in (200, 201)
-    assert answer.json["role"] == "a"
+    with running.opened_session() as session:
+        assert session["role"] == "a"
 
 
 def test_a_session_with_an_unknown_role_is_not_created(running: Home) -> None:
@@ -129,66 +128,81 @@ def test_a_session_with_an_unknown_role_is_not_created(running: Home) -> None:
     assert len(_sessions(running)) == 1
 
 
-def test_a_session_is_shown(running: Home) -> None:
-    session = _create(running, "b")
-
-    answer = running.control.get(f"/api/sessions/{session['id']}")
+def test_a_session_is_shown(running: Home, second: dict[str, Any]) -> None:
+    answer = running.control.get(f"/api/sessions/{second['id']}")
 
     assert answer.status == 200
-    assert (answer.json["id"], answer.json["role"]) == (session["id"], "b")
+    assert (answer.json["id"], answer.json["role"]) == (second["id"], "b")
 
 
-def test_a_session_is_patched(running: Home) -> None:
-    session = _create(running, "b")
+def test_a_session_is_patched(running: Home, second: dict[str, Any]) -> None:
+    path = f"/api/sessions/{second['id']}"
 
-    path = f"/api/sessions/{session['id']}"
     answer = running.control.call("PATCH", path, {"role": "a"})
 
     assert answer.status == 200
-    assert _verdict(running, "aaa", session=session["id"]) == "BLOCK"
-    assert _verdict(running, "bbb", session=session["id"]) == "ALLOW"
+    assert _verdict(running, "aaa", session=second["id"]) == "BLOCK"
+    assert _verdict(running, "bbb", session=second["id"]) == "ALLOW"
 
 
-def test_a_patch_to_an_unknown_role_changes_nothing(running: Home) -> None:
-    session = _create(running, "b")
+@pytest.mark.parametrize(
+    "body",
+    [{"role": "nobody"}, {"role": 1}, {}, []],
+    ids=["unknown", "number", "no", "array"],
+)
+def test_a_bad_patch_changes_nothing(
+    running: Home, second: dict[str, Any], body: object
+) -> None:
+    path = f"/api/sessions/{second['id']}"
 
-    path = f"/api/sessions/{session['id']}"
-    answer = running.control.call("PATCH", path, {"role": "nobody"})
+    answer = running.control.call("PATCH", path, body)
 
     assert 400 <= answer.status < 500
     assert answer.error
-    assert _verdict(running, "bbb", session=session["id"]) == "BLOCK"
-    assert _verdict(running, "x", session=session["id"]) == "ALLOW"
+    assert _verdict(running, "bbb", session=second["id"]) == "BLOCK"
+    assert _verdict(running, "x", session=second["id"]) == "ALLOW"
 
 
-def test_a_deleted_session_is_gone(running: Home) -> None:
-    session = _create(running, "b")
+def test_a_deleted_session_is_no_longer_judged(
+    running: Home, second: dict[str, Any]
+) -> None:
+    answer = running.control.call("DELETE", f"/api/sessions/{second['id']}")
+
+    assert answer.status in (200, 204)
+    ask = {"content": "x", "context": "Shell", "session": second["id"]}
+    answer = running.control.post("/api/analyze", ask)
+    assert answer.status == 404 or answer.json["verdict"] == "BLOCK"
+    assert _verdict(running, "x") == "ALLOW"
+
+
+def test_the_default_session_cannot_be_deleted(running: Home) -> None:
+    (session,) = _sessions(running)
 
     answer = running.control.call("DELETE", f"/api/sessions/{session['id']}")
 
-    assert answer.status in (200, 204)
-    assert running.control.get(f"/api/sessions/{session['id']}").status == 404
-    assert len(_sessions(running)) == 1
+    assert 400 <= answer.status < 500
+    assert _verdict(running, "x") == "ALLOW"
 
 
-def test_freezing_one_session_leaves_the_others(running: Home) -> None:
-    session = _create(running, "b")
-    path = f"/api/sessions/{session['id']}"
+def test_freezing_one_session_leaves_the_others(
+    running: Home, second: dict[str, Any]
+) -> None:
+    path = f"/api/sessions/{second['id']}"
 
     assert running.control.post(f"{path}/freeze", {}).status in (200, 204)
-    assert _verdict(running, "x", session=session["id"]) == "BLOCK"
+    assert _verdict(running, "x", session=second["id"]) == "BLOCK"
     assert _verdict(running, "x") == "ALLOW"
     assert running.control.post(f"{path}/unfreeze", {}).status in (200, 204)
-    assert _verdict(running, "x", session=session["id"]) == "ALLOW"
+    assert _verdict(running, "x", session=second["id"]) == "ALLOW"
 
 
-def test_the_command_line_picks_a_session(running: Home) -> None:
-    session = _create(running, "b")
-
-    ran = running.run("session", "set-role", "a", "--session", session["id"])
+def test_the_command_line_picks_a_session(
+    running: Home, second: dict[str, Any]
+) -> None:
+    ran = running.run("session", "set-role", "a", "--session", second["id"])
 
     assert ran.code == 0
-    assert _verdict(running, "aaa", session=session["id"]) == "BLOCK"
+    assert _verdict(running, "aaa", session=second["id"]) == "BLOCK"
 
 
 # Reload.
