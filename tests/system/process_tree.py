@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Actor", "actor"]
+__all__ = ["Actor", "actor", "request"]
 
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
@@ -73,7 +73,8 @@ def _prctl(option: int, argument: object) -> None:
     assert result == 0
 
 
-def _request(socket_path: str, method: str, path: str, body: str) -> list[object]:
+def request(socket_path: str, method: str, path: str, body: str) -> list[object]:
+    """Status and body of one HTTP request."""
     import http.client  # noqa: PLC0415  # in the child alone
     import socket  # noqa: PLC0415
 
@@ -103,7 +104,7 @@ def _in_child(argument: list[str], *, orphan: bool) -> list[object]:
             while os.getppid() == middle:
                 os.sched_yield()
         with os.fdopen(writing, "w") as stream:
-            json.dump(_request(*argument), stream)
+            json.dump(request(*argument), stream)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as stream:
@@ -119,7 +120,7 @@ def _do(command: list[str]) -> object:
 
 def _call(where: str, *argument: str) -> list[object]:
     if where == "self":
-        return _request(*argument)
+        return request(*argument)
     return _in_child(list(argument), orphan=where == "orphan")
 
 
