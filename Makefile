@@ -7,43 +7,53 @@ SHELL := /bin/sh
 PYTHON ?= /usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 JOBS ?= 2
+MARKED ?= not slow
 
-DISTRIBUTIONS := product_core $(wildcard plugins/*)
+DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(wildcard */pyproject.toml plugins/*/pyproject.toml))
 EDITABLE := $(foreach each,$(DISTRIBUTIONS),--editable ./$(each))
-INPUTS := constraints.txt $(wildcard $(foreach each,$(DISTRIBUTIONS),$(each)/pyproject.toml \
-	$(each)/setup.py $(each)/*/wrapper/*))
+# What an editable installation does not follow by itself: metadata and compiled programs.
+INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(each)/setup.py)) \
+	$(wildcard product_core/redlane/wrapper/*.[ch]) product_core/redlane/contexts/shell/programs.py
 SOURCES := product_core/redlane $(wildcard plugins/*/*.py)
+BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 
 .PHONY: help setup run test test-slow check format bench lock clean
 
 help: ## list what can be made
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
 setup: $(READY) ## make .venv with every distribution of the repository
 
-$(READY): $(INPUTS)
+$(LOCKED): constraints.txt packaging/system-packages.sh
 	@packaging/system-packages.sh
-	@test -x $(BIN)/python || $(PYTHON) -m venv --system-site-packages $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--no-deps --require-hashes --requirement constraints.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--no-deps --no-build-isolation $(EDITABLE)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || \
+		$(PYTHON) -m venv --clear --system-site-packages $(VENV)
+	@$(PIP) install --no-deps --require-hashes --requirement constraints.txt
 	@touch $@
 
-run: $(READY) ## a guarded shell on the starter policies; CMD='…' runs one command
-	@$(if $(value CMD),$(BIN)/redlane try -c "$$CMD",$(BIN)/redlane try)
+# Warnings off: setuptools lectures on editable installations, once for each.
+$(READY): $(LOCKED) $(INPUTS)
+	@PYTHONWARNINGS=ignore $(PIP) install --no-deps --no-build-isolation $(EDITABLE)
+	@touch $@
 
-ifdef CMD
+# The command as it was typed: make would take the dollars out of it.
+override CMD := $(value CMD)
 export CMD
-endif
 
-test: $(READY) ## the test suite
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(TESTS)
+run: $(READY) ## a guarded shell on the starter policies; CMD='…' runs one command
+	@set -- "$$CMD"; \
+	unset CMD MAKEFLAGS MAKELEVEL MAKEOVERRIDES MFLAGS MAKE_TERMERR MAKE_TERMOUT; \
+	exec $(BIN)/redlane try $${1:+-c "$$1"}
 
-test-slow: $(READY) ## the whole suite, with the matrices that take minutes
-	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+test: $(READY) ## the tests; TESTS='…' picks some, JOBS=N runs N side by side
+	@$(BIN)/python -m pytest -n $(JOBS) -m "$(MARKED)" $(TESTS)
+
+test-slow: MARKED := ## the whole suite, with the matrices that take minutes
+test-slow: test
 
 check: $(READY) ## lint, format, types and layers
 	@$(BIN)/ruff check .
@@ -55,10 +65,10 @@ format: $(READY) ## let ruff decide the layout
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
 bench: $(READY) ## the figures, as ratios measured in one run
-	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+	@for each in $(BENCHMARKS); do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 
 lock: $(READY) ## pin every dependency again, with hashes
-	@$(BIN)/python -m pip install --quiet uv
+	@$(PIP) install uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--no-header --upgrade --output-file constraints.txt requirements.in
 

@@ -2,7 +2,7 @@
 # Install the Debian packages that development needs, or say the one line that does.
 set -eu
 
-packages="python3-venv python3-dev gcc libc6-dev pkg-config libseccomp2 python3-systemd python3-bpfcc"
+packages="python3-venv gcc libc6-dev libseccomp2 python3-systemd python3-bpfcc"
 
 missing=""
 for package in $packages; do
@@ -19,9 +19,16 @@ if [ "$(id -u)" -ne 0 ]; then
     echo "redlane: run this once, then make again: sudo apt-get install -y --no-install-recommends$missing" >&2
     exit 1
 fi
-export DEBIAN_FRONTEND=noninteractive
-# shellcheck disable=SC2086  # the list is meant to be split into words
-apt-get install -y --no-install-recommends $missing >/dev/null 2>&1 || {
-    apt-get update
-    apt-get install -y --no-install-recommends $missing
+
+install() {
+    # shellcheck disable=SC2086  # the list is meant to be split into words
+    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+        install -y --no-install-recommends $missing >/dev/null
+}
+
+echo "redlane: installing$missing" >&2
+# The package lists of a fresh machine are missing or old: then fetch them first.
+install 2>/dev/null || { apt-get update >/dev/null && install; } || {
+    echo "redlane: apt-get could not install$missing: see above" >&2
+    exit 1
 }

@@ -65,7 +65,7 @@ class BinaryWheel(bdist_wheel):
     """A wheel for one kind of machine and, when compiled, for any Python 3."""
 
     def finalize_options(self) -> None:
-        """No extension module ties the wheel to an interpreter, its programs do to us."""
+        """The programs need the machine that they are compiled for, and no Python."""
         self.plat_name = self.plat_name or sysconfig.get_platform()
         super().finalize_options()
 
