@@ -22,7 +22,7 @@ __all__ = ["Analysis"]
 _NOTHING = Stream()
 _LOOPS = frozenset({"for", "while", "until", "select"})
 _MOST_TEXTS = 16
-_CERTAIN = frozenset({"", "{", "("})
+_CERTAIN = frozenset({"", "{", "(("})
 
 
 class Analysis:
@@ -84,8 +84,7 @@ class Analysis:
         frame = Command(self, carrier, scope, stdin)
         stdin = frame.redirected()
         output = self._group_body(group, scope, stdin)
-        frame.written(output, group.opener)
-        return output, _form(group)
+        return frame.written(output, group.opener), _form(group)
 
     def _group_body(self, group: Group, scope: Scope, stdin: Stream) -> Stream:
         certain = group.opener in _CERTAIN and not group.function
@@ -149,33 +148,36 @@ class Analysis:
         self._active.discard(key)
         return output
 
-    def _inner(self, inner: Inner, scope: Scope, stdin: Stream) -> None:
+    def _inner(self, inner: Inner, scope: Scope, stdin: Stream) -> Stream:
         """Walk one thing that a command runs."""
         self._enter()
+        output = _NOTHING
         if isinstance(inner, Words):
-            Command(self, Simple(), scope, stdin).words(inner.argv)
+            output = Command(self, Simple(), scope, stdin).words(inner.argv)
         elif isinstance(inner, Text):
-            self._text(inner, scope, stdin)
+            output = self._text(inner, scope, stdin)
         elif isinstance(inner, File):
             self._file(inner, scope, stdin)
         else:
             self._code(inner, scope, stdin)
         self._depth -= 1
+        return output
 
-    def _text(self, inner: Text, scope: Scope, stdin: Stream) -> None:
+    def _text(self, inner: Text, scope: Scope, stdin: Stream) -> Stream:
         if inner.later:
             self._later.append((inner, scope))
-            return
+            return _NOTHING
         if not inner.text.strip() or inner.text in self._active:
-            return
+            return _NOTHING
         if len(inner.text) > MOST_BYTES:
             raise TooComplex(f"a command string is longer than {MOST_BYTES} bytes")
         self.findings.string(inner.text)
         if inner.parameters is not None:
             scope = scope.child(inner.parameters[0], inner.parameters[1:])
         self._active.add(inner.text)
-        self._pipelines(read(inner.text, self._depth), scope, stdin)
+        output = self._pipelines(read(inner.text, self._depth), scope, stdin)
         self._active.discard(inner.text)
+        return output
 
     def _file(self, inner: File, scope: Scope, stdin: Stream) -> None:
         """Walk a script: what the text wrote to it, or what is on disk."""
@@ -201,10 +203,10 @@ class Analysis:
         for each in commands_in_code(inner):
             self._inner(each, scope, stdin)
 
-    def run_inner(self, found: Iterable[Inner], scope: Scope, stdin: Stream) -> None:
-        """Walk all that a command runs."""
-        for each in found:
-            self._inner(each, scope, stdin)
+    def run_inner(self, found: Iterable[Inner], scope: Scope, stdin: Stream) -> Stream:
+        """Walk all that a command runs, and tell what that prints."""
+        outputs = [self._inner(each, scope, stdin) for each in found]
+        return Stream(lambda: _joined(outputs)) if outputs else _NOTHING
 
     def run_output(self, part: Substitution, scope: Scope, stdin: Stream) -> None:
         """Walk what a substitution prints, because that is run as a command."""

@@ -39,8 +39,8 @@ class Walker(Protocol):
     def substitute(self, part: Substitution, scope: Scope) -> Stream:
         """Walk a substitution and tell what it prints."""
 
-    def run_inner(self, found: Iterable[Inner], scope: Scope, stdin: Stream) -> None:
-        """Walk what a command runs."""
+    def run_inner(self, found: Iterable[Inner], scope: Scope, stdin: Stream) -> Stream:
+        """Walk what a command runs, and tell what that prints."""
 
     def call(self, name: str, argv: Fields, scope: Scope, stdin: Stream) -> Stream:
         """Walk the body of a function for one call."""
@@ -67,20 +67,19 @@ class Command:
     def run(self) -> tuple[Stream, str]:
         """Walk the command; what it prints, and its normal form."""
         simple = self._simple
+        meanings = self._meanings(simple.words)
         before = self._assign() if simple.assignments else ""
         self.redirected()
         if not simple.words:
-            self.written(_NOTHING, "")
-            return _NOTHING, ""
+            return self.written(_NOTHING, ""), ""
         output, form = _NOTHING, ""
         self._leading_substitution(simple.words[0])
-        for argv in self._meanings(simple.words):
+        for argv in meanings:
             if before and argv:
                 self._walker.findings.command(f"{before} {' '.join(argv)}")
             output = self.words(argv)
             form = form or " ".join(argv)
-        self.written(output, form)
-        return output, form
+        return self.written(output, form), form
 
     def words(self, argv: Fields) -> Stream:
         """Walk a command whose words are known."""
@@ -93,6 +92,8 @@ class Command:
             self._walker.findings.assigned[assignment[1]] = None
             self._set(assignment[1], (argv[0][assignment.end() :],), lasting=False)
             return self.words(argv[1:])
+        if argv[0].startswith(("$", "`")) and len(argv) > 1:
+            self.words(argv[1:])
         meanings = [argv]
         if is_odd(form):
             meanings += spellings(argv)
@@ -100,10 +101,11 @@ class Command:
                 self._walker.findings.command(" ".join(each))
         if "/" in argv[0] or self._scope.links:
             meanings += self._by_file(argv)
-        for each in dict.fromkeys(meanings):
+        inner = _NOTHING
+        for each in reversed(dict.fromkeys(meanings)):
             self._walker.findings.words[each] = None
-            self._unwrap(each)
-        return self._output(argv)
+            inner = self._unwrap(each)
+        return self._output(argv, inner)
 
     def redirected(self) -> Stream:
         """Take the redirections into account; the input that is known then."""
@@ -119,12 +121,17 @@ class Command:
                 self._stdin = self._file_stream(self._texts(each.target))
         return self._stdin
 
-    def written(self, output: Stream, form: str) -> None:
-        """Show what is redirected where, and remember what is written to files."""
+    def written(self, output: Stream, form: str) -> Stream:
+        """Show what is redirected where, and remember what is written to files.
+
+        What is redirected may not come out any more.
+        """
         shown = []
+        leaves = False
         for each in self._simple.redirections:
             if each.operator in _HERE:
                 continue
+            leaves = leaves or (">" in each.operator and each.descriptor in ("", "1"))
             for target in self._texts(each.target):
                 sign = _SIGNS.get(each.operator, each.operator)
                 space = "" if sign.endswith("&") else " "
@@ -134,6 +141,7 @@ class Command:
                     self._walker.findings.command(f"{sign}{space}{target}")
         if shown and form:
             self._walker.findings.command(f"{form} {' '.join(shown)}")
+        return Stream(lambda: (*output.texts(), "")) if leaves else output
 
     def _write(self, target: str, output: Stream, form: str) -> None:
         place = self._scope.place(target)
@@ -236,21 +244,25 @@ class Command:
             self._walker.findings.command(" ".join(each))
         return found
 
-    def _unwrap(self, argv: Fields) -> None:
+    def _unwrap(self, argv: Fields) -> Stream:
+        """Walk what the command runs; what that prints, the command prints."""
         name = argv[0].rpartition("/")[2]
         unwrap = unwrapper(name)
+        output = _NOTHING
         if unwrap is not None:
-            self._walker.run_inner(unwrap(argv, self._stdin), self._scope, self._stdin)
+            found = unwrap(argv, self._stdin)
+            output = self._walker.run_inner(found, self._scope, self._stdin)
         apply_effect(argv, name, self._scope, self._stdin)
+        return output
 
-    def _output(self, argv: Fields) -> Stream:
+    def _output(self, argv: Fields, inner: Stream) -> Stream:
         if argv[0] in self._scope.functions:
             return self._walker.call(argv[0], argv, self._scope, self._stdin)
         name = argv[0].rpartition("/")[2]
         stdin = self._stdin
         if name in _READS_FILES:
             stdin = self._operands_stream(argv, stdin)
-        return Stream(lambda: known_output(argv, name, stdin.texts))
+        return Stream(lambda: (*known_output(argv, name, stdin.texts), *inner.texts()))
 
     def _operands_stream(self, argv: Fields, stdin: Stream) -> Stream:
         operands = tuple(each for each in argv[1:] if not each.startswith("-"))

@@ -1,0 +1,148 @@
+"""Programs in other languages: the literal commands that they start.
+
+Only literal strings in calls that start a process are found: a string that is printed
+or compared is no command.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Sequence
+
+from redlane.contexts.shell.ansi import decode_escapes
+from redlane.contexts.shell.inner import Code, Inner, Text, Words
+from redlane.contexts.shell.scope import Stream
+
+__all__ = ["commands_in_code", "interpreter_of", "unwrap_awk", "unwrap_interpreter"]
+
+_INTERPRETERS = (
+    (re.compile(r"(?:python|pypy|ipython)[0-9.]*"), "python", "c"),
+    (re.compile(r"perl[0-9.]*"), "perl", "eE"),
+    (re.compile(r"(?:ruby|irb|jruby)[0-9.]*"), "ruby", "e"),
+    (re.compile(r"(?:node|nodejs|bun|deno|tsx|ts-node)"), "node", "ep"),
+    (re.compile(r"php[0-9.]*"), "php", "rBE"),
+    (re.compile(r"(?:lua[0-9.]*|luajit)"), "lua", "e"),
+    (re.compile(r"(?:tclsh|wish|expect)[0-9.]*"), "tcl", ""),
+    (re.compile(r"(?:emacs|osascript|rscript|julia|guile|scheme)"), "other", "e"),
+)
+_LONG = frozenset({"--eval", "--print", "--execute", "eval"})
+_STRING = re.compile(
+    r"""(?:\b[rRbBfFuU]{1,2})?(?:'''(?P<t1>.*?)'''|\"\"\"(?P<t2>.*?)\"\"\""""
+    r"""|'(?P<s1>(?:[^'\\]|\\.)*)'|"(?P<s2>(?:[^"\\]|\\.)*)"|`(?P<s3>(?:[^`\\]|\\.)*)`"""
+    r"""|q[qwx]?\{(?P<s4>[^}]*)\}|q[qx]?\((?P<s5>[^)]*)\))""",
+    re.DOTALL,
+)
+_CALL = re.compile(
+    r"\b(?:system|popen[234]?|exec|execSync|execFile|execFileSync|spawn|spawnSync|"
+    r"execute|shell_exec|passthru|proc_open|pcntl_exec|getoutput|getstatusoutput|"
+    r"check_output|check_call|run|call|Popen|exec[lv]p?e?|posix_spawnp?|spawn[lv]p?e?|"
+    r"create_subprocess_(?:shell|exec)|shell-command(?:-to-string)?|startfile|pty\.spawn|"
+    r"do shell script|open|capture[23]e?|IO\.popen|pipe_from|\$)\s*[(\s]\s*(?=[\[(]*\s*"
+    r"(?:\w+\s*=\s*)?(?:[rRbBfFuU]{0,2}['\"`]|q[qwx]?[({]|%[wWx]))"
+)
+_BACKQUOTED = re.compile(r"`((?:[^`\\]|\\.)+)`|(?:%x|qx)[({\[/|!]([^)}\]/|!]+)")
+_BETWEEN = re.compile(r"\s*(?P<joint>[+.]?)\s*(?P<comma>,?)\s*[\[(]*\s*")
+_ENCODED = re.compile(
+    r"(?:b64decode|decode64|atob|base64_decode|decode_base64|fromhex|Buffer\.from)"
+    r"\s*\(\s*b?['\"]([A-Za-z0-9+/=_-]+)['\"]"
+)
+_MOST_CALLS = 200
+
+
+def interpreter_of(name: str) -> tuple[str, str] | None:
+    """The language of a command's name, and its options that take code."""
+    for pattern, language, options in _INTERPRETERS:
+        if pattern.fullmatch(name):
+            return language, options
+    return None
+
+
+def unwrap_interpreter(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:
+    """The code in `-c`, `-e` and the like, or else on the input."""
+    name = argv[0].rpartition("/")[2]
+    language, options = interpreter_of(name) or ("other", "e")
+    operand = False
+    for place, word in enumerate(argv[1:], 1):
+        taken = re.fullmatch(rf"-[A-Za-z0-9]*?[{options or '_'}](.*)", word, re.DOTALL)
+        following = argv[place + 1 : place + 2]
+        if word in _LONG:
+            yield from (Code(language, each) for each in following)
+            return
+        if word.startswith("--eval="):
+            yield Code(language, word.partition("=")[2])
+            return
+        if taken:
+            code = [taken[1]] if taken[1] else list(following)
+            yield from (Code(language, each) for each in code)
+            if code:
+                return
+        operand = operand or (not word.startswith("-") and word != "/dev/stdin")
+    if not operand:
+        yield from (Code(language, text) for text in stdin.texts())
+
+
+def commands_in_code(code: Code) -> Iterable[Inner]:
+    """What the literal calls in a program start."""
+    text = code.text
+    for place, found in enumerate(_CALL.finditer(text)):
+        if place >= _MOST_CALLS:
+            break
+        strings = _strings(text, found.end())
+        if strings:
+            yield Text(strings[0], ("sh",))
+            if len(strings) > 1:
+                yield Words(tuple(strings))
+    if code.language in ("perl", "ruby", "php"):
+        for found in _BACKQUOTED.finditer(text):
+            yield Text(found[1] or found[2], ("sh",))
+    if _ENCODED.search(text) and re.search(
+        r"system|exec|popen|spawn|subproc|run", text
+    ):
+        yield from _decoded(text)
+
+
+def _strings(text: str, pos: int) -> list[str]:
+    """The literal strings from `pos` on, joined where the code joins them."""
+    strings: list[str] = []
+    joins = False
+    while True:
+        between = _BETWEEN.match(text, pos)
+        comma = bool(between and between["comma"])
+        if between:
+            pos = between.end()
+        found = _STRING.match(text, pos)
+        if not found:
+            return strings
+        value = decode_escapes(
+            next(each for each in found.groups() if each is not None)
+        )
+        if strings and not comma and joins:
+            strings[-1] += value
+        elif strings and not comma:
+            return strings
+        else:
+            strings.append(value)
+        joins = True
+        pos = found.end()
+
+
+def _decoded(text: str) -> Iterable[Inner]:
+    for encoded in _ENCODED.findall(text):
+        for decode in (bytes.fromhex, base64.b64decode):
+            try:
+                yield Text(decode(encoded).decode(errors="replace"), ("sh",))
+                break
+            except (ValueError, binascii.Error):
+                continue
+
+
+def unwrap_awk(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
+    """`system("…")`, `"…" | getline` and `print | "…"` in an awk program."""
+    for program in argv[1:]:
+        for found in re.finditer(
+            r'system\s*\(\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline'
+            r'|\|&?\s*"((?:[^"\\]|\\.)*)"',
+            program,
+        ):
+            text = next(each for each in found.groups() if each is not None)
+            yield Text(decode_escapes(text), ("sh",))

@@ -1,0 +1,207 @@
+"""Well-known commands and paths, for spellings that only a file system resolves."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from posixpath import normpath
+
+__all__ = ["is_odd", "spellings"]
+
+_COMMANDS = (
+    "rm",
+    "rmdir",
+    "unlink",
+    "shred",
+    "dd",
+    "mkfs",
+    "mkfs.ext4",
+    "mkfs.xfs",
+    "mke2fs",
+    "wipefs",
+    "blkdiscard",
+    "fdisk",
+    "parted",
+    "sgdisk",
+    "mkswap",
+    "chmod",
+    "chown",
+    "chgrp",
+    "chattr",
+    "setfacl",
+    "mv",
+    "cp",
+    "ln",
+    "install",
+    "truncate",
+    "find",
+    "fd",
+    "xargs",
+    "cat",
+    "head",
+    "tail",
+    "less",
+    "more",
+    "tac",
+    "nl",
+    "od",
+    "xxd",
+    "strings",
+    "base64",
+    "cut",
+    "sort",
+    "grep",
+    "egrep",
+    "rg",
+    "awk",
+    "gawk",
+    "sed",
+    "tee",
+    "curl",
+    "wget",
+    "nc",
+    "ncat",
+    "netcat",
+    "socat",
+    "ssh",
+    "scp",
+    "sftp",
+    "rsync",
+    "telnet",
+    "ftp",
+    "python",
+    "python3",
+    "perl",
+    "ruby",
+    "node",
+    "php",
+    "lua",
+    "bash",
+    "sh",
+    "dash",
+    "zsh",
+    "ksh",
+    "env",
+    "sudo",
+    "su",
+    "doas",
+    "crontab",
+    "at",
+    "batch",
+    "git",
+    "kill",
+    "pkill",
+    "killall",
+    "redlane",
+    "redlane-sh",
+    "shutdown",
+    "reboot",
+    "halt",
+    "poweroff",
+    "init",
+    "systemctl",
+    "service",
+    "iptables",
+    "nft",
+    "mount",
+    "umount",
+    "useradd",
+    "usermod",
+    "userdel",
+    "passwd",
+    "visudo",
+    "docker",
+    "podman",
+    "kubectl",
+    "busybox",
+    "insmod",
+    "modprobe",
+    "rmmod",
+    "gdb",
+    "strace",
+    "tar",
+    "zip",
+    "eval",
+    "exec",
+)
+_PATHS = (
+    "/etc/shadow",
+    "/etc/passwd",
+    "/etc/sudoers",
+    "/dev/sda",
+    "/dev/nvme0n1",
+    "~/.ssh",
+    "~/.ssh/id_rsa",
+    "~/.ssh/id_ed25519",
+    "~/.ssh/id_ecdsa",
+    "~/.ssh/authorized_keys",
+    "~/.aws/credentials",
+    "~/.config/gcloud/credentials.db",
+    "~/.kube/config",
+    "~/.docker/config.json",
+    "~/.netrc",
+    "~/.npmrc",
+    "~/.pypirc",
+    "~/.git-credentials",
+    "~/.gnupg",
+    "~/.bashrc",
+    "~/.profile",
+    "~/.redlane",
+    "~/.redlane/settings.json",
+    "~/.redlane/policies",
+    ".env",
+)
+_GLOB = re.compile(r"[*?\[]")
+_CROOKED = re.compile(r"(?<!:)//|/\.{1,2}(?:/|$)")
+_SET_OFF = re.compile(r"\[[^]]*\]|[*?]")
+_ODD = re.compile(r"[/*?\[]")
+_MOST = 32
+
+
+def is_odd(text: str) -> bool:
+    """Whether anything in `text` may have other spellings."""
+    return _ODD.search(text) is not None
+
+
+def spellings(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Other words that mean the same: a command's base name, globs, crooked paths."""
+    name, rest = argv[0], tuple(argv[1:])
+    names = [name]
+    if "/" in name:
+        names.append(name.rpartition("/")[2])
+        yield (names[-1], *rest)
+    if _GLOB.search(name):
+        pattern = names[-1]
+        found = [each for each in _COMMANDS if fnmatchcase(each, pattern)]
+        yield from ((each, *rest) for each in found[:_MOST])
+        names = found or names
+    command = names[-1]
+    joined = "\0".join(rest)
+    if _CROOKED.search(joined):
+        rest = tuple(_straight(each) for each in rest)
+        yield (command, *rest)
+    if _GLOB.search(joined):
+        yield from _globbed(command, rest)
+
+
+def _globbed(command: str, rest: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
+    """Arguments with globs, as the well-known paths that they could stand for.
+
+    A glob alone in its place, such as `~/*`, means everything and is left as it is.
+    """
+    for place, word in enumerate(rest):
+        if "/" not in word or not _GLOB.search(word) or not _SET_OFF.sub("", word):
+            continue
+        for path in _PATHS:
+            if fnmatchcase(path, word) and path.count("/") == word.count("/"):
+                yield (command, *rest[:place], path, *rest[place + 1 :])
+
+
+def _straight(word: str) -> str:
+    """A path without `//`, `/./` and `/../`; an address stays as it is."""
+    if "://" in word or not _CROOKED.search(word):
+        return word
+    head, sign, path = word.rpartition("=") if word.startswith("-") else ("", "", word)
+    if path.startswith("~/"):
+        straight = normpath("/~" + path[1:]).removeprefix("/")
+        return head + sign + (straight if straight.startswith("~") else "/" + straight)
+    return head + sign + normpath(path).replace("//", "/", 1)

@@ -1,0 +1,42 @@
+"""The readings of a text whose characters are not what they seem.
+
+Full-width letters, letters of other scripts that look like Latin ones, invisible
+characters and carriage returns: each is read as it stands and as it looks.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+__all__ = ["readings"]
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+_LOOKS_LIKE = str.maketrans(
+    "аеорсухіјѕԁһԛԝмтпгкАВЕКМНОРСТХІЅЈ"  # these are the lookalikes
+    "αορνικτ"  # as above
+    "‐‑‒–—−",  # noqa: RUF001  # as above
+    "aeopcyxijsdhqwmtnrkABEKMHOPCTXISJ" + "aopvikt" + "------",
+)
+
+
+def readings(text: str) -> Iterator[str]:
+    """The text as a shell takes it, then as it looks, where that is not the same."""
+    seen = set()
+    for each in _forms(text):
+        if each not in seen:
+            seen.add(each)
+            yield each
+
+
+def _forms(text: str) -> Iterator[str]:
+    bare = text.replace("\0", "")
+    yield bare
+    if "\r" in bare:
+        yield bare.replace("\r\n", "\n").replace("\r", "\n")
+    if not bare.isascii():
+        visible = unicodedata.normalize("NFKC", _INVISIBLE.sub("", bare))
+        yield visible
+        yield visible.translate(_LOOKS_LIKE)

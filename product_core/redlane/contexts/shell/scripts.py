@@ -1,0 +1,112 @@
+"""Scripts on disk: what a shell would read when a command names a file."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from redlane.contexts.shell.words import TooComplex
+
+__all__ = [
+    "MOST_BYTES",
+    "Script",
+    "read_script",
+    "read_text",
+    "real_name",
+    "script_words",
+]
+
+MOST_BYTES = 1024 * 1024
+"""The longest script that is judged; a longer one is refused, not half read."""
+
+_ELF = b"\x7fELF"
+_SNIFFED = 256
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script's text, and the words of its `#!` line if it has one."""
+
+    path: str
+    text: str
+    interpreter: tuple[str, ...]
+
+
+def read_script(path: str, cwd: str | None) -> Script | None:
+    """The script at `path`; None when there is none, or it is no readable text.
+
+    Raises TooComplex for a text that is too long to be judged.
+    """
+    full = _full(path, cwd)
+    data = _read(full) if full else None
+    if full is None or data is None:
+        return None
+    if b"\0" in data[:_SNIFFED]:
+        return None
+    if len(data) > MOST_BYTES:
+        raise TooComplex(f"the script {path!r} is longer than {MOST_BYTES} bytes")
+    text = data.decode(errors="replace")
+    return Script(str(Path(full)), text, _interpreter(text))
+
+
+def read_text(path: str, cwd: str | None) -> tuple[str, ...]:
+    """The text of a file, cut off a little above the bound; nothing if unreadable."""
+    full = _full(path, cwd)
+    data = _read(full) if full else None
+    return () if data is None else (data.decode(errors="replace"),)
+
+
+def script_words(path: str, cwd: str | None) -> tuple[str, ...]:
+    """The words that run the script at `path`: its interpreter, or a shell."""
+    script = read_script(path, cwd)
+    if script is None:
+        return ()
+    return (*(script.interpreter or ("sh",)), path)
+
+
+def real_name(path: str, cwd: str | None) -> str | None:
+    """The name of the program that a symbolic link leads to, if it is another."""
+    full = _full(path, cwd)
+    if full is None:
+        return None
+    try:
+        if not stat.S_ISLNK(os.lstat(full).st_mode):
+            return None
+        real = os.path.realpath(full).rpartition("/")[2]
+    except (OSError, ValueError):
+        return None
+    return real if real != full.rpartition("/")[2] else None
+
+
+def _full(path: str, cwd: str | None) -> str | None:
+    """The absolute path, where one can be known."""
+    if path.startswith("~/"):
+        path = os.path.expanduser(path)  # noqa: PTH111  # paths are texts, also odd ones
+    full = os.path.join(cwd or "", path)  # noqa: PTH118  # as above
+    return full if full.startswith("/") and "\0" not in full else None
+
+
+def _read(path: str) -> bytes | None:
+    """The bytes of a regular file that is no program, one more than the bound at most.
+
+    It is opened without blocking: a FIFO that the agent made must not stop the judge.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS)
+        with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor, not a path
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            if file.peek(len(_ELF))[: len(_ELF)] == _ELF:
+                return None
+            return file.read(MOST_BYTES + 1)
+    except (OSError, ValueError):
+        return None
+
+
+def _interpreter(text: str) -> tuple[str, ...]:
+    """The words of `#!`: the interpreter, and all that follows as one argument."""
+    if not text.startswith("#!"):
+        return ()
+    line = text[2:].partition("\n")[0].strip()
+    return tuple(line.split(None, 1))

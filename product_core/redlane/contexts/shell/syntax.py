@@ -1,0 +1,116 @@
+"""What the reader of a shell text finds: words, commands, groups, pipelines."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+__all__ = [
+    "Arithmetic",
+    "Assignment",
+    "Brace",
+    "Group",
+    "Parameter",
+    "Part",
+    "Pipeline",
+    "Redirection",
+    "Simple",
+    "Substitution",
+    "Word",
+]
+
+
+class Brace(StrEnum):
+    """An unquoted character that may belong to a brace expansion."""
+
+    OPEN = "{"
+    COMMA = ","
+    CLOSE = "}"
+
+
+class Parameter(NamedTuple):
+    """A `$name` or `${name…}`; `source` is how it was written.
+
+    `prefix` is `#` (length) or `!` (indirection), `subscript` an array's index.
+    """
+
+    name: str
+    source: str
+    quoted: bool = False
+    prefix: str = ""
+    subscript: str = ""
+    operator: str = ""
+    argument: "Word" = ""
+
+
+class Substitution(NamedTuple):
+    """A `$(…)`, a pair of backquotes, or with sign `<` or `>` a process."""
+
+    sign: str
+    body: "list[Pipeline]"
+    source: str
+    quoted: bool = False
+
+
+class Arithmetic(NamedTuple):
+    """A `$((…))`: its value is not worked out, the commands in it are found."""
+
+    inside: "Word"
+    source: str
+    quoted: bool = False
+
+
+Part = str | Brace | Parameter | Substitution | Arithmetic
+"""A stretch of a word; plain text has its quotes removed."""
+
+Word = str | tuple[Part, ...]
+"""A word: a string when all of it is known at once, else its parts."""
+
+
+class Assignment(NamedTuple):
+    """A `name=word`, `name+=word` or `name=(words)`."""
+
+    name: str
+    appends: bool
+    value: "Word | list[Word]"
+
+
+@dataclass(slots=True)
+class Redirection:
+    """A redirection; for `<<` the target is the text of the here-document."""
+
+    descriptor: str
+    operator: str
+    target: Word = ""
+
+
+@dataclass(slots=True)
+class Simple:
+    """A simple command; `[[ … ]]` is read as one."""
+
+    assignments: list[Assignment] = field(default_factory=list)
+    words: list[Word] = field(default_factory=list)
+    redirections: list[Redirection] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Group:
+    """A compound command; all that it holds counts, whatever its conditions.
+
+    `opener` is the word that opened it, `function` the name that it defines,
+    `variable` and `values` what a `for` sets, `values` also the words of a `case`.
+    """
+
+    opener: str
+    body: "list[Pipeline]" = field(default_factory=list)
+    function: str = ""
+    variable: str = ""
+    values: list[Word] = field(default_factory=list)
+    redirections: list[Redirection] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """Commands joined by `|`; `conditional` when it stands after `&&` or `||`."""
+
+    stages: list[Simple | Group] = field(default_factory=list)
+    conditional: bool = False
