@@ -1,0 +1,253 @@
+"""What the daemon may answer, and everything else, after which nothing runs."""
+
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spec.redlane_home import wait_for
+from system.scripted_peer import Question, ScriptedPeer, body
+from system.wrapper_programs import Wrapper
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def _pieces(*texts: bytes) -> bytes:
+    return b"".join(b"%x\r\n%b\r\n" % (len(each), each) for each in texts)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(body(b"ALLOW\n"), id="length"),
+        pytest.param(CHUNKED + _pieces(b"ALLOW\n") + b"0\r\n\r\n", id="chunked"),
+        pytest.param(CHUNKED + _pieces(b"AL", b"LOW\n") + b"0\r\n\r\n", id="chunks"),
+        pytest.param(
+            b"HTTP/1.1 200\r\ncontent-LENGTH:6\r\n\r\nALLOW\n", id="odd-but-right"
+        ),
+    ],
+)
+def test_allow_runs_the_command(
+    wrapper: Wrapper, peer: ScriptedPeer, answer: bytes
+) -> None:
+    peer.answer = answer
+
+    done = wrapper("-c", "echo ran; exit 3")
+
+    assert (done.returncode, done.stdout, done.stderr) == (3, b"ran\n", b"")
+
+
+def test_modify_runs_the_new_command(wrapper: Wrapper, peer: ScriptedPeer) -> None:
+    peer.answer = body(b"MODIFY 13\necho new $0\r\n")
+
+    done = wrapper("-c", "echo old", "name")
+
+    assert done.stdout == b"new name\r\n"
+
+
+def test_block_shows_the_message(wrapper: Wrapper, peer: ScriptedPeer) -> None:
+    peer.answer = body(b"BLOCK 10\nnot today\n")
+
+    done = wrapper("-c", "echo ran")
+
+    assert (done.returncode, done.stdout) == (126, b"")
+    assert done.stderr == b"redlane: not today\n"
+
+
+def test_controls_in_a_message_are_shown(wrapper: Wrapper, peer: ScriptedPeer) -> None:
+    text = "a\x1b[2J\rb\nc\u202e\x85\u200bé".encode() + b"\xff"
+    peer.answer = body(b"BLOCK %d\n%b" % (len(text), text))
+
+    shown = wrapper("-c", "echo ran").stderr
+
+    assert shown == (
+        rb"redlane: a\x1b[2J\x0db\x0ac\xe2\x80\xae\xc2\x85\xe2\x80\x8b"
+        b"\xc3\xa9\\xff\n"
+    )
+
+
+LIES = {
+    "nothing": b"",
+    "garbage": b"\x00\xff\x01 ALLOW\n",
+    "no-http": b"ALLOW\n",
+    "half-head": HEAD + b"Content-Length: 6\r\n",
+    "no-length": HEAD + b"\r\nALLOW\n",
+    "early-close": HEAD + b"Content-Length: 7\r\n\r\nALLOW\n",
+    "longer-than-said": HEAD + b"Content-Length: 6\r\n\r\nALLOW\nBLOCK",
+    "two-lengths": HEAD + b"Content-Length: 6\r\nContent-Length: 6\r\n\r\nALLOW\n",
+    "length-and-chunked": (
+        HEAD + b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\nALLOW\n"
+    ),
+    "negative-length": HEAD + b"Content-Length: -6\r\n\r\nALLOW\n",
+    "hex-length": HEAD + b"Content-Length: 0x6\r\n\r\nALLOW\n",
+    "huge-length": HEAD + b"Content-Length: 99999999999999999999\r\n\r\nALLOW\n",
+    "wrapped-length": HEAD + b"Content-Length: 4294967302\r\n\r\nALLOW\n",
+    "other-encoding": HEAD + b"Transfer-Encoding: gzip\r\n\r\nALLOW\n",
+    "no-last-chunk": CHUNKED + _pieces(b"ALLOW\n"),
+    "half-last-chunk": CHUNKED + _pieces(b"ALLOW\n") + b"0\r\n",
+    "trailer": CHUNKED + _pieces(b"ALLOW\n") + b"0\r\nA: b\r\n\r\n",
+    "chunk-too-long": CHUNKED + b"6\r\nALLOW\nx\r\n0\r\n\r\n",
+    "chunk-extension": CHUNKED + b"6;a=b\r\nALLOW\n\r\n0\r\n\r\n",
+    "chunk-size-endless": CHUNKED + b"0" * 64,
+    "server-error": b"HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\nALLOW\n",
+    "status-2000": b"HTTP/1.1 2000 No\r\nContent-Length: 6\r\n\r\nALLOW\n",
+    "redirect": b"HTTP/1.1 302 Found\r\nContent-Length: 6\r\n\r\nALLOW\n",
+    "empty-body": body(b""),
+    "no-newline": body(b"ALLOW"),
+    "lower-case": body(b"allow\n"),
+    "more-after-allow": body(b"ALLOW\nALLOW\n"),
+    "space-before": body(b" ALLOW\n"),
+    "allowed": body(b"ALLOWED\n"),
+    "modify-no-length": body(b"MODIFY \necho x"),
+    "modify-too-short": body(b"MODIFY 9\necho x"),
+    "modify-too-long": body(b"MODIFY 3\necho x"),
+    "modify-nul": body(b"MODIFY 8\necho x\0y"),
+    "modify-huge": body(b"MODIFY 99999999\n"),
+    "block-too-short": body(b"BLOCK 9\nno"),
+    "held-twice": body(b"HELD a 1\nHELD b 1\nALLOW\n"),
+    "held-no-seconds": body(b"HELD a \nALLOW\n"),
+    "held-forever": body(b"HELD a 99999999\nALLOW\n"),
+    "held-and-nothing": body(b"HELD abc 1\n"),
+    "held-bad-id": body(b"HELD a\x1b[2J 1\nALLOW\n"),
+    "endless-head": HEAD + b"X: " + b"a" * 100_000,
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_an_answer_that_is_not_understood_runs_nothing(
+    wrapper: Wrapper, peer: ScriptedPeer, tmp_path: Path, lie: bytes
+) -> None:
+    peer.answer = lie
+    (tmp_path / "shell-timeout").write_text("1")
+
+    done = wrapper("-c", "echo ran")
+
+    assert (done.returncode, done.stdout) == (126, b"")
+    lines = [each for each in done.stderr.splitlines() if b"held for" not in each]
+    assert len(lines) == 1
+    assert lines[0].startswith(b"redlane: ")
+    assert b"\x1b" not in done.stderr
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_a_changed_allow_is_no_allow(
+    wrapper: Wrapper, peer: ScriptedPeer, data: st.DataObject
+) -> None:
+    answer = CHUNKED + _pieces(b"ALLOW\n") + b"0\r\n\r\n"
+    cut = data.draw(st.integers(0, len(answer) - 1))
+    peer.answer = answer[:cut] + data.draw(st.binary(max_size=3))
+    if peer.answer == answer:
+        return
+
+    assert wrapper("-c", "echo ran").stdout == b""
+
+
+def test_a_slow_drip_ends_at_the_deadline(
+    wrapper: Wrapper, peer: ScriptedPeer, tmp_path: Path
+) -> None:
+    (tmp_path / "shell-timeout").write_text("0.5")
+
+    def drip(connection: socket.socket, _: Question) -> None:
+        connection.settimeout(0.1)
+        for byte in HEAD + b"X: " + b"a" * 200:
+            connection.sendall(bytes([byte]))
+            try:
+                if not connection.recv(1):
+                    return
+            except TimeoutError:
+                continue
+
+    peer.answer = drip
+    start = time.monotonic()
+
+    done = wrapper("-c", "echo ran")
+
+    assert (done.returncode, done.stdout) == (126, b"")
+    assert b"in time" in done.stderr
+    assert time.monotonic() - start < 5
+
+
+def test_without_a_daemon_nothing_runs(wrapper: Wrapper, tmp_path: Path) -> None:
+    done = wrapper("-c", "echo ran", env={"REDLANE_SOCKET": str(tmp_path / "none")})
+
+    assert (done.returncode, done.stdout) == (126, b"")
+    assert b"redlane start" in done.stderr
+
+
+def test_a_socket_that_nobody_serves(wrapper: Wrapper, tmp_path: Path) -> None:
+    path = tmp_path / "deaf.sock"
+    (tmp_path / "shell-timeout").write_text("0.3")
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(str(path))
+        deaf.listen()
+        done = wrapper("-c", "echo ran", env={"REDLANE_SOCKET": str(path)})
+
+    assert (done.returncode, done.stdout) == (126, b"")
+
+
+def test_held_then_allowed(wrapper: Wrapper, peer: ScriptedPeer) -> None:
+    peer.answer = (
+        CHUNKED + _pieces(b"HELD ab-1_c 30\n") + _pieces(b"ALLOW\n") + b"0\r\n\r\n"
+    )
+
+    done = wrapper("-c", "echo ran")
+
+    assert done.stdout == b"ran\n"
+    assert done.stderr == (
+        b"redlane: held for review ab-1_c: redlane review allow ab-1_c\n"
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_waiting(
+    wrapper: Wrapper, peer: ScriptedPeer, number: signal.Signals
+) -> None:
+    gone: list[bool] = []
+
+    def hold(connection: socket.socket, _: Question) -> None:
+        connection.sendall(CHUNKED + _pieces(b"HELD x 30\n"))
+        gone.append(connection.recv(1) == b"")
+
+    peer.answer = hold
+    process = subprocess.Popen(
+        [wrapper.directory / "redlane-sh", "-c", "echo ran"],
+        env=dict(wrapper.environment),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    process.stderr.readline()
+
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=20)
+
+    assert (process.returncode, out) == (-number, b"")
+    assert wait_for(lambda: gone) == [True]
+
+
+def test_a_command_that_is_too_long(
+    wrapper: Wrapper, peer: ScriptedPeer, tmp_path: Path
+) -> None:
+    script = tmp_path / "long"
+    script.write_bytes(b"echo ran\n" + b"#" * (9 * 1024 * 1024))
+
+    with script.open("rb") as file:
+        done = subprocess.run(
+            [wrapper.directory / "redlane-sh"],
+            stdin=file,
+            env=dict(wrapper.environment),
+            capture_output=True,
+            check=False,
+        )
+
+    assert (done.returncode, done.stdout, peer.questions) == (126, b"", [])
