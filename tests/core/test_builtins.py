@@ -252,3 +252,36 @@ def test_every_builtin_says_what_it_is() -> None:
         assert builtin.id.startswith("builtin:")
         assert builtin.description
         assert builtin.contexts
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "command",
+    [
+        "let " + "a" * 200_000,
+        "let " + "++ " * 50_000,
+        "env " + "$" * 200_000,
+        "$" * 200_000 + "[",
+        "export " + "$x[" * 50_000,
+        "echo $((" + "a " * 50_000 + "))",
+        "python3 -c '" + "environ[" * 20_000 + "'",
+        "python3 -c '" + "REDLANE del " * 20_000 + "'",
+        "sudo " * 5_000 + "ls",
+        "unset " + "${!" * 20_000,
+    ],
+    ids=[
+        "let",
+        "let-signs",
+        "dollars",
+        "subscript",
+        "subscripts",
+        "arithmetic",
+        "code",
+        "mention",
+        "runners",
+        "prefixes",
+    ],
+)
+def test_no_command_takes_long_to_look_at(command: str) -> None:
+    content = parse_content(Context.SHELL, command.encode())
+    assert judge(rules(), "r", (content,)).decision in Decision

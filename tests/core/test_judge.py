@@ -26,6 +26,23 @@ def test_failure_is_told_in_one_line(error: BaseException, told: str) -> None:
     assert describe(error) == told
 
 
+class _Mute(Exception):  # noqa: N818  # a foreign error, badly made
+    def __str__(self) -> str:
+        raise ValueError
+
+
+class _Leaves(BaseException):
+    """As a cancelled task of asyncio does."""
+
+
+@pytest.mark.parametrize("error", [_Mute(), _Leaves(), GeneratorExit()])
+def test_odd_errors_are_caught_as_well(error: BaseException) -> None:
+    def work() -> str:
+        raise error
+
+    assert fail_closed(work, lambda reason: reason) == type(error).__name__
+
+
 def test_told_failure_is_bounded() -> None:
     assert len(one_line("x" * 10_000)) == LONGEST + 1
 

@@ -5,6 +5,7 @@ failure gives the same verdict in both.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from redlane.errors import RedlaneError
@@ -20,18 +21,23 @@ LONGEST = 300
 def fail_closed(work: Callable[[], Result], blocked: Callable[[str], Result]) -> Result:
     """What `work` returns, or what `blocked` makes of the reason why it did not.
 
-    A plugin that calls `sys.exit` is caught as well: its exit status must not pass for
-    a verdict. An interrupt from the keyboard is nobody's answer and goes on.
+    All that a plugin can raise is caught, also what leaves the program or a task: an
+    exit status of its choice must not pass for a verdict. An interrupt from the
+    keyboard is nobody's answer and goes on.
     """
     try:
         return work()
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # the one boundary
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  # the one boundary
         return blocked(describe(error))
 
 
 def describe(error: BaseException) -> str:
     """One line of readable text about an error, bounded in length."""
-    text = str(error)
+    text = ""
+    with suppress(Exception):  # a foreign error may not even be able to tell itself
+        text = str(error)
     if not isinstance(error, RedlaneError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return one_line(text)

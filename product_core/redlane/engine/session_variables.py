@@ -18,6 +18,7 @@ from redlane.engine.variable_commands import (
     RUNNERS,
     VARIABLE_COMMANDS,
     Words,
+    assigned_in_arithmetic,
     assigned_name,
 )
 from redlane.model.content import Content, ShellCommand
@@ -28,10 +29,6 @@ PROTECTED = ("REDLANE_SESSION", "REDLANE_SOCKET")
 """The variables that may be read, but neither assigned nor unset."""
 
 _BY_PREFIX = re.compile(r"\$\{!(\w*)[*@]\}")
-_ARITHMETIC = re.compile(
-    rf"(?:\+\+|--)\s*(?:{'|'.join(PROTECTED)})\b"
-    rf"|\b(?:{'|'.join(PROTECTED)})\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))"
-)
 
 
 def changes_session_variables(content: Content) -> bool:
@@ -66,8 +63,8 @@ def _changed(command: ShellCommand, text: str) -> Iterator[str]:
         words = words[1:]
     yield from _changed_by(words, text)
     for word in words:
-        if "((" in word and _ARITHMETIC.search(word):
-            yield EVERY
+        if "((" in word:
+            yield from assigned_in_arithmetic(word)
 
 
 def _changed_by(words: Words, text: str) -> Iterator[str]:

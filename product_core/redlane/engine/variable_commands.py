@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 
-__all__ = ["EVERY", "RUNNERS", "VARIABLE_COMMANDS", "Words", "assigned_name"]
+__all__ = [
+    "EVERY",
+    "RUNNERS",
+    "VARIABLE_COMMANDS",
+    "Words",
+    "assigned_in_arithmetic",
+    "assigned_name",
+]
 
 Words = tuple[str, ...]
 
@@ -52,18 +59,28 @@ RUNNERS = frozenset(
 )
 """Commands that run the command in their arguments."""
 
-_ASSIGNMENT = re.compile(
-    r"([A-Za-z_][A-Za-z0-9_]*|[^=\s]*[$`][^=]*?)(?:\[[^]]*\])?\+?="
+_ARITHMETIC = re.compile(
+    r"(?<!\w)([A-Za-z_]\w*+)(?=\s*+(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=)))"
+    r"|(?:\+\+|--)\s*+([A-Za-z_]\w*+)"
 )
-
+"""Names that are assigned in arithmetic; possessive, so that the time is linear."""
 
 _ENV_LONG = ("--unset", "--chdir", "--split-string")
 
 
 def assigned_name(word: str) -> str | None:
-    """The name in `name=…`, `name+=…` or `name[…]=…`, as far as it is known."""
-    assignment = _ASSIGNMENT.match(word)
-    return assignment[1] if assignment else None
+    """The name in `name=…`, `name+=…` or `name[…]=…`; `$…` where it is not known."""
+    left, sign, _ = word.partition("=")
+    name = left.removesuffix("+").partition("[")[0]
+    if sign and (name.isidentifier() or "$" in name or "`" in name):
+        return name
+    return None
+
+
+def assigned_in_arithmetic(text: str) -> Iterator[str]:
+    """The names that `((…))` or `let` assigns, in whatever way."""
+    for match in _ARITHMETIC.finditer(text):
+        yield match[1] or match[2]
 
 
 def _split(
@@ -154,12 +171,8 @@ def _getopts(arguments: Words) -> Iterator[str]:
 
 
 def _let(arguments: Words) -> Iterator[str]:
-    """`let` works out arithmetic, where a bare name is a variable."""
     for each in arguments:
-        yield from re.findall(
-            r"[A-Za-z_]\w*(?=\s*(?:\+\+|--|[^\w\s=!<>]{0,2}=[^=]))", each
-        )
-        yield from re.findall(r"(?:\+\+|--)\s*([A-Za-z_]\w*)", each)
+        yield from assigned_in_arithmetic(each)
 
 
 def _env(arguments: Words) -> Iterator[str]:
