@@ -12,6 +12,7 @@ from redlane.model.matching import Matcher
 from redlane.model.policy import Context, Policy
 from redlane.model.problem import Problem, Severity
 from redlane.plugins import Plugins
+from redlane.policies.check import compile_errors
 
 
 class Words:
@@ -89,7 +90,27 @@ def test_an_exception_of_a_match_type_is_an_error_of_the_policy(
     assert not loaded.ruleset.policies
 
 
-def test_a_match_type_that_does_not_compile_ends_no_load(home: PolicyHome) -> None:
+def test_an_answer_of_another_form_is_an_error_of_the_policy(home: PolicyHome) -> None:
+    class Sloppy(Words):
+        def problems(self, policy: Policy) -> Any:  # noqa: ARG002
+            return ["a string"]
+
     home.policies(words())
 
-    assert home.load(Plugins({"Words": Words()}, ())).findings == ()
+    (error,) = home.load(Plugins({"Words": Sloppy()}, ())).errors
+
+    assert "'a string' is no Problem" in error.message
+
+
+def test_a_role_that_does_not_compile_is_an_error_of_the_check(
+    home: PolicyHome,
+) -> None:
+    home.policies(words())
+    home.role("r", "p")
+
+    loaded = home.load(Plugins({"Words": Words()}, ()))
+
+    assert loaded.findings == ()
+    assert told(compile_errors(loaded)) == [
+        ("r.json", "r", "the role does not compile: RuntimeError: 1")
+    ]

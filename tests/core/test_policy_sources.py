@@ -10,6 +10,7 @@ from core.policy_home import PolicyHome, simple, told
 
 from redlane.errors import LoadError
 from redlane.policies.files import LARGEST, list_json, read_file
+from redlane.policies.sources import MOST_MEMBERS
 
 Read = Callable[[int, int], bytes]
 
@@ -255,3 +256,14 @@ def test_a_misspelled_frame_of_the_legacy_file_is_an_error(
     (error,) = home.load().errors
 
     assert "did you mean" in error.message
+
+
+@pytest.mark.parametrize("place", ["policies", "roles"])
+def test_a_file_of_too_many_members_is_one_error(home: PolicyHome, place: str) -> None:
+    home.write(f"{place}/x.json", [{}] * (MOST_MEMBERS + 1))
+
+    (error,) = home.load().errors
+
+    assert error.file.endswith("x.json")
+    assert "split the file" in error.message
+    assert bool(home.load().problems_of_role("r")) is (place == "roles")

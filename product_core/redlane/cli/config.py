@@ -65,20 +65,22 @@ def register(commands: Commands) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     from redlane.plugins import find_plugins  # noqa: PLC0415  # only checking needs them
+    from redlane.policies.check import compile_errors  # noqa: PLC0415  # as above
     from redlane.policies.loading import load  # noqa: PLC0415  # as above
 
     loaded = load(Paths.from_environment(os.environ), find_plugins())
+    errors = (*loaded.errors, *compile_errors(loaded))
     if arguments.json:
-        _print_as_json(loaded)
+        _print_as_json(loaded, errors)
     else:
-        _print_as_text(loaded)
-    return exit_codes.FINDING if loaded.errors else exit_codes.OK
+        _print_as_text(loaded, errors)
+    return exit_codes.FINDING if errors else exit_codes.OK
 
 
-def _print_as_json(loaded: Loaded) -> None:
+def _print_as_json(loaded: Loaded, errors: tuple[Finding, ...]) -> None:
     print_json(
         {
-            "errors": [_as_object(each) for each in loaded.errors],
+            "errors": [_as_object(each) for each in errors],
             "warnings": [_as_object(each) for each in loaded.warnings],
             "policies": len(loaded.ruleset.policies),
             "roles": len(loaded.ruleset.roles),
@@ -90,17 +92,17 @@ def _as_object(finding: Finding) -> dict[str, str]:
     return {
         "file": _printable(finding.file),
         "subject": finding.subject,
-        "message": finding.message,
+        "message": _printable(finding.message),
     }
 
 
-def _print_as_text(loaded: Loaded) -> None:
-    for finding in (*loaded.errors, *loaded.warnings):
+def _print_as_text(loaded: Loaded, errors: tuple[Finding, ...]) -> None:
+    for finding in (*errors, *loaded.warnings):
         label = paint(f"{finding.severity}:", _COLOURS[finding.severity], sys.stdout)
         place = [finding.file, finding.subject, finding.message]
         sys.stdout.write(f"{label} {single_line(': '.join(filter(None, place)))}\n")
     counts = [
-        _count(len(loaded.errors), "error"),
+        _count(len(errors), "error"),
         _count(len(loaded.warnings), "warning"),
         _count(len(loaded.ruleset.policies), "policy", "policies"),
         _count(len(loaded.ruleset.roles), "role"),

@@ -1,5 +1,6 @@
 """What commands print: one line for one thing, colour only where it is wanted."""
 
+import contextlib
 import json
 import os
 import sys
@@ -38,7 +39,8 @@ def paint(text: str, colour: str, stream: TextIO) -> str:
 def print_error(message: str) -> None:
     """Say on standard error what went wrong, in one line."""
     label = paint("redlane:", "red", sys.stderr)
-    sys.stderr.write(f"{label} {single_line(message)}\n")
+    with contextlib.suppress(OSError):  # nobody is left to be told
+        sys.stderr.write(f"{label} {single_line(message)}\n")
 
 
 def print_note(message: str) -> None:

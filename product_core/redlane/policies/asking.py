@@ -10,6 +10,7 @@ from redlane.model.content import TextContent
 from redlane.model.matching import Matcher, MatchType, Outcome
 from redlane.model.policy import Context, Policy
 from redlane.model.problem import Problem, Severity
+from redlane.policies.ruleset import RuleSet
 
 __all__ = ["compile_problem", "matches_all", "problems_of"]
 
@@ -17,20 +18,21 @@ __all__ = ["compile_problem", "matches_all", "problems_of"]
 def problems_of(match_type: MatchType, policy: Policy) -> list[Problem]:
     """What a match type finds wrong with a policy of its own.
 
-    This is a fail-closed boundary: an exception is an error of the policy.
+    This is a fail-closed boundary: an exception is an error of the policy, and so is
+    an answer of another form.
     """
     try:
-        return list(match_type.problems(policy))
+        return [_checked(each) for each in match_type.problems(policy)]
     except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
         return [Problem(Severity.ERROR, _failure(match_type, "check", error))]
 
 
-def compile_problem(match_type: MatchType, policies: Sequence[Policy]) -> str | None:
-    """Why a match type cannot compile its policies, or None (fails closed as above)."""
+def compile_problem(ruleset: RuleSet, role: str) -> str | None:
+    """Why the rules of a role do not compile, or None (fails closed as above)."""
     try:
-        match_type.compile(policies)
+        ruleset.rules(role)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # as above
-        return _failure(match_type, "compile", error)
+        return f"the role does not compile: {_reason(error)}"
     return None
 
 
@@ -67,6 +69,15 @@ def _matching(
     return left
 
 
+def _checked(problem: object) -> Problem:
+    if not isinstance(problem, Problem):
+        raise TypeError(f"{problem!r} is no Problem")
+    return problem
+
+
 def _failure(match_type: MatchType, what: str, error: BaseException) -> str:
-    reason = f"{type(error).__name__}: {error}".splitlines()[0]
-    return f"the plugin of type {match_type.name!r} failed to {what} it: {reason}"
+    return f"the plugin of {match_type.name!r} failed to {what} it: {_reason(error)}"
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -72,7 +72,7 @@ def _field_violations(
         if problem:
             yield _error(name, problem)
     elif name not in extra:
-        near = near_miss(name, [*table, *extra])
+        near = near_miss(name, (*table, *extra))
         if near:
             yield _error(near, f"unknown field {short(name)}: did you mean `{near}`?")
         else:

@@ -80,16 +80,18 @@ def _parse(
     parsed: list[_AnyParsed] = []
     findings: list[Finding] = []
     errors: Counter[str] = Counter()
+    cut_short: dict[str, None] = {}
     for order, entry in enumerate(entries):
         if errors[entry.file] >= MOST_ERRORS:
-            rest = f"more than {MOST_ERRORS} errors: the rest was not looked at"
-            findings.append(Finding(Severity.ERROR, entry.file, "", rest))
+            cut_short[entry.file] = None
             continue
         one = parse(order, entry)
         parsed.append(one)
         findings.extend(one.findings)
         errors[entry.file] += len(_errors(one.findings))
-    return parsed, list(dict.fromkeys(findings))
+    rest = f"more than {MOST_ERRORS} errors: the rest was not looked at"
+    findings.extend(Finding(Severity.ERROR, file, "", rest) for file in cut_short)
+    return parsed, findings
 
 
 def _ruleset(checked: Checked, plugins: Plugins) -> RuleSet:

@@ -1,6 +1,7 @@
 """Near misses: what a misspelled name was probably meant to be."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 __all__ = ["expected", "near_miss", "nearest", "short"]
 
@@ -11,7 +12,8 @@ _QUOTED = 60
 """How much of a value a message quotes, in characters."""
 
 
-def near_miss(name: str, known: Iterable[str]) -> str | None:
+@lru_cache(maxsize=4096)  # files repeat their mistakes
+def near_miss(name: str, known: tuple[str, ...]) -> str | None:
     """The known name that `name` misspells, or None.
 
     Case, `-` and `_` aside, one letter too many, too few, wrong or swapped; in a long
@@ -32,8 +34,8 @@ def nearest(value: str, choices: Iterable[str]) -> str | None:
     """The choice that is most like `value`, or None when none is like it."""
     from difflib import get_close_matches  # noqa: PLC0415  # only for error messages
 
-    by_lower = {choice.lower(): choice for choice in choices}
-    found = get_close_matches(value.lower()[:64], by_lower, 1)
+    by_lower = {each.lower(): each for each in choices if len(each) <= _QUOTED}
+    found = get_close_matches(value.lower()[:_QUOTED], by_lower, 1)
     return by_lower[found[0]] if found else None
 
 

@@ -1,7 +1,7 @@
 """settings.json to `Settings`: nested objects, or dotted names at the top level."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from redlane.model.field import Kind
@@ -69,12 +69,12 @@ def _problem(name: str, value: object) -> tuple[Severity, str]:
     return Severity.WARNING, f"unknown setting, which has no effect{hint}"
 
 
-def _siblings(name: str) -> Iterable[str]:
+def _siblings(name: str) -> tuple[str, ...]:
     """The names that `name` may misspell: of its own group, or any."""
     group, dot, _ = name.partition(".")
     if dot and group in GROUPS:
-        return [each for each in _FIELDS if each.startswith(f"{group}.")]
-    return [*GROUPS, *_FIELDS]
+        return tuple(each for each in _FIELDS if each.startswith(f"{group}."))
+    return (*GROUPS, *_FIELDS)
 
 
 def _build(values: dict[str, Any]) -> Settings:

@@ -19,7 +19,10 @@ from redlane.policies.files import Listing, list_json, read_file
 from redlane.policies.nearness import near_miss
 from redlane.policies.strictjson import JsonError, parse_json
 
-__all__ = ["Entry", "Sources", "read_sources"]
+__all__ = ["MOST_MEMBERS", "Entry", "Sources", "read_sources"]
+
+MOST_MEMBERS = 100_000
+"""The largest number of policies or roles in one file."""
 
 _ABSENT = object()
 
@@ -72,7 +75,7 @@ def _read_directory(
     for path in listing.files:
         value = _read(path, findings)
         if value is not _ABSENT:
-            entries.extend(_members(path, value))
+            entries.extend(_members(path, value, findings))
     findings.extend(
         Finding(Severity.WARNING, str(path), "", f"not read: {_why_ignored(path)}")
         for path in listing.ignored
@@ -107,9 +110,17 @@ def _is_absent(path: Path) -> bool:
     return False
 
 
-def _members(path: Path, value: Any) -> Iterable[Entry]:  # noqa: ANN401  # any JSON value
+def _members(
+    path: Path,
+    value: Any,  # noqa: ANN401  # any JSON value
+    findings: list[Finding],
+) -> Iterable[Entry]:
     if not isinstance(value, list):
         return [Entry(str(path), "", value)]
+    if len(value) > MOST_MEMBERS:
+        many = f"more than {MOST_MEMBERS} members: split the file"
+        findings.append(Finding(Severity.ERROR, str(path), "", many))
+        return []
     return [
         Entry(str(path), f"entry {number}", member)
         for number, member in enumerate(value, 1)
@@ -126,11 +137,14 @@ def _read_legacy(path: Path, sources: Sources) -> None:
             Finding(each.problem.severity, str(path), "", each.problem.message)
             for each in check_document(LEGACY, (), value)
         )
-        for entries, name in ((sources.policies, "policies"), (sources.roles, "roles")):
+        for name, entries, findings in (
+            ("policies", sources.policies, sources.policy_findings),
+            ("roles", sources.roles, sources.role_findings),
+        ):
             if value.get(name) is not None:
-                entries.extend(_members(path, value[name]))
+                entries.extend(_members(path, value[name], findings))
     else:
-        sources.policies.extend(_members(path, value))
+        sources.policies.extend(_members(path, value, sources.policy_findings))
 
 
 def _holds_both(value: dict[str, Any]) -> bool:
