@@ -1,5 +1,6 @@
 """The match type Regex: `pattern` is a regular expression, searched in the content."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from heapq import merge
@@ -26,6 +27,8 @@ from redlane.api import (
 )
 
 __all__ = ["RegexMatcher", "RegexType", "redlane_match_types"]
+
+_WORD_BOUNDARY = re.compile(r"(?<!\\)(?:\\\\)*\\[bB]")
 
 _SHARD = 2_000
 """How many rules share a filter, whose automaton RE2 gives 8 MB."""
@@ -64,7 +67,11 @@ class RegexType:
         self._pattern = lru_cache(_KEPT_PATTERNS)(compile_pattern)
 
     def problems(self, policy: Policy) -> Iterator[Problem]:
-        """A pattern that is missing or does not compile is an error."""
+        """A pattern that is missing or does not compile is an error.
+
+        RE2's word boundaries know ASCII words only, which beside other letters is
+        hardly ever meant: that is a warning.
+        """
         if policy.pattern is None:
             yield Problem(Severity.ERROR, "Regex needs a `pattern`: add the expression")
             return
@@ -74,6 +81,12 @@ class RegexType:
             self._pattern(policy.pattern)
         except PatternError as error:
             yield Problem(Severity.ERROR, f"`pattern` does not compile: {error}")
+        if not policy.pattern.isascii() and _WORD_BOUNDARY.search(policy.pattern):
+            yield Problem(
+                Severity.WARNING,
+                r"`\b` knows ASCII words only, so beside other letters it is not found: "
+                r"write (?:^|\W) or (?:\W|$) there",
+            )
 
     def compile(self, policies: Sequence[Policy]) -> Matcher:
         """Filters over the literals that the rules need, and the rules in groups."""

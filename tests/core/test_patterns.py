@@ -3,7 +3,7 @@ import unicodedata
 
 import pytest
 import re2
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redlane.patterns import (
@@ -123,6 +123,7 @@ PATTERNS = st.recursive(ATOM, grouped, max_leaves=8)
 ASCII_TEXT = st.text(st.sampled_from("abAB019_-. \n\t\x0b]\\é"), max_size=12)
 
 
+@settings(deadline=None)
 @given(PATTERNS, st.text(st.sampled_from("abAB01_-. \n\t]\\{,x"), max_size=12))
 def test_ascii_text_matches_as_in_re(pattern: str, text: str) -> None:
     try:
@@ -135,6 +136,7 @@ def test_ascii_text_matches_as_in_re(pattern: str, text: str) -> None:
     assert compiled.search(text.encode()) is (peer.search(text) is not None)
 
 
+@settings(deadline=None)
 @given(PATTERNS, ASCII_TEXT)
 def test_each_form_matches_wherever_the_next_does(pattern: str, text: str) -> None:
     try:
@@ -151,6 +153,7 @@ def test_each_form_matches_wherever_the_next_does(pattern: str, text: str) -> No
         assert compiled.confirms(data)
 
 
+@settings(deadline=None)
 @given(PATTERNS)
 def test_bound_of_the_program_holds(pattern: str) -> None:
     """Nothing that is compiled late can turn out too large then."""

@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redlane.patterns import (
@@ -79,6 +79,7 @@ def test_hostile_pattern_is_compiled_or_refused(pattern: str) -> None:
         assert compiled.search("zé".encode()) in {True, False}
 
 
+@settings(deadline=None)
 @given(
     st.text(
         st.sampled_from(r"\QEuUxpPwWdDsSbAz(){}[]^$|*+?.,-&~:<>=!#P019aék"), max_size=12

@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redlane.patterns import (
@@ -80,6 +80,7 @@ def test_bytes_that_are_no_text_cannot_hide_a_match() -> None:
     assert substitute(compiled, "", b"rm \xff-rf /") == b" /"
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(
         ["a+", "[ab]", "(a)(b)?", "é|b", r"\w+", "a|", "b*", r"\d*é", "^a"]

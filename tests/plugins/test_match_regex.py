@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 import re2
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redlane.api import (
@@ -107,6 +107,7 @@ TEXTS = st.lists(
 ).map("".join)
 
 
+@settings(deadline=None)  # the first use of a negated class takes a while
 @given(RULES, st.lists(TEXTS, max_size=3), st.integers(1, 5))
 def test_no_rule_is_lost_between_filter_group_and_search(
     patterns: list[str], texts: list[str], copies: int
@@ -196,6 +197,19 @@ def test_group_scan_that_was_cut_short_is_done_rule_by_rule() -> None:
         assert found(compiled, "a word") == plainly(rules, "a word")
 
 
+@pytest.mark.parametrize("pattern", [r"\brm\b", r"\\bé", "müll", r"\w+"], ids=ascii)
+def test_ordinary_pattern_has_no_problem(pattern: str) -> None:
+    assert not list(RegexType().problems(policy(pattern)))
+
+
+def test_rules_whose_literals_are_absent_are_not_searched_for() -> None:
+    compiled = matcher([f"word{number}\\d" for number in range(2_500)])
+    assert found(compiled, "word", "another text") == []
+    groups = [group for shard in compiled._shards for group in shard._groups]
+    assert len(groups) >= 2_500 // 32
+    assert not any("_automaton" in vars(group) for group in groups)
+
+
 def test_filter_that_is_too_large_is_split() -> None:
     rules = [f"{number:04}" * 499 for number in range(150)]
     compiled = matcher(rules)
@@ -250,6 +264,7 @@ def test_pattern_is_read_once_for_all_roles() -> None:
         ("a(?=b)", Severity.ERROR, "look-ahead"),
         ("\ud800", Severity.ERROR, "surrogate"),
         (r"\w{1000}" * 9, Severity.ERROR, "too large"),
+        ("\\bmüll\\b", Severity.WARNING, "ASCII words"),
     ],
     ids=ascii,
 )

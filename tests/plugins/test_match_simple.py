@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import redlane_match_simple
@@ -92,6 +92,7 @@ def test_same_pattern_in_several_policies_matches_for_each() -> None:
     assert found(["a", "b", "a"], "a") == [0, 2]
 
 
+@settings(deadline=None)
 @given(st.lists(TEXT, max_size=8), st.lists(TEXT, max_size=3))
 def test_automaton_answers_as_a_plain_search(
     patterns: list[str], texts: list[str]
