@@ -4,8 +4,19 @@ import re2
 
 __all__ = ["changes_in_code", "code_of", "is_interpreter", "reads_code_from_input"]
 
-_INTERPRETER = re2.compile(
-    r"^(?:python|pypy|node|nodejs|bun|deno|perl|ruby|php|Rscript)[0-9.]*$"
+_INTERPRETERS = frozenset(
+    {
+        "Rscript",
+        "bun",
+        "deno",
+        "node",
+        "nodejs",
+        "perl",
+        "php",
+        "pypy",
+        "python",
+        "ruby",
+    }
 )
 _CODE_OPTION = re2.compile(r"^(?:--eval|--print|--run|-[A-Za-z]*[ceEprR])$|^eval$")
 _ATTACHED = re2.compile(r"^(?:--(?:eval|print|run)=|-[A-Za-z]*?[ceEr])(?s:(.{4,}))$")
@@ -68,7 +79,7 @@ _COMPUTES = re2.compile(
 
 def is_interpreter(command: str) -> bool:
     """Whether a command runs code of a language that can change its environment."""
-    return _INTERPRETER.match(command) is not None
+    return command.rstrip("0123456789.") in _INTERPRETERS
 
 
 def code_of(arguments: tuple[str, ...]) -> list[str]:

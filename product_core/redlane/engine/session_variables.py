@@ -21,7 +21,8 @@ from redlane.engine.variable_commands import (
     assigned_in_arithmetic,
     assigned_name,
 )
-from redlane.model.content import Content, ShellCommand
+from redlane.model.content import Content, Reader, ShellCommand
+from redlane.model.policy import Action
 
 __all__ = ["PROTECTED", "changes_session_variables"]
 
@@ -33,12 +34,33 @@ _BY_PREFIX = re.compile(r"\$\{!(\w*)[*@]\}")
 
 def changes_session_variables(content: Content) -> bool:
     """Whether any command in the content assigns or unsets a session variable."""
-    text = content.data.decode(errors="replace")
+    commands = [each for each in content.commands if _may_change(each)]
+    if not commands:
+        return False
+    strings = content.views(Action.BLOCK, Reader.CHECKER)
+    text = b"\n".join(strings).decode(errors="replace")
     mentioned = "REDLANE" in text
-    for command in content.commands:
-        if any(_is_protected(name, mentioned) for name in _changed(command, text)):
-            return True
-    return False
+    return any(
+        _is_protected(name, mentioned)
+        for command in commands
+        for name in _changed(command, text)
+    )
+
+
+def _may_change(command: ShellCommand) -> bool:
+    """Whether a command is worth a closer look; most are not."""
+    if command.assigned:
+        return True
+    words = command.words
+    return bool(words) and (
+        "=" in words[0]
+        or _is_known(words[0].rsplit("/", 1)[-1])
+        or any("((" in word for word in words)
+    )
+
+
+def _is_known(name: str) -> bool:
+    return name in VARIABLE_COMMANDS or name in RUNNERS or is_interpreter(name)
 
 
 def _is_protected(name: str, mentioned: bool) -> bool:  # noqa: FBT001  # private
@@ -82,7 +104,6 @@ def _changed_by(words: Words, text: str) -> Iterator[str]:
             yield EVERY
     if name in RUNNERS:
         for place, word in enumerate(arguments):
-            inner = word.rsplit("/", 1)[-1]
-            if inner in VARIABLE_COMMANDS or inner in RUNNERS or is_interpreter(inner):
+            if _is_known(word.rsplit("/", 1)[-1]):
                 yield from _changed_by(arguments[place:], text)
                 return
