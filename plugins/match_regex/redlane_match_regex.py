@@ -84,7 +84,7 @@ class RegexType:
         if not policy.pattern.isascii() and _WORD_BOUNDARY.search(policy.pattern):
             yield Problem(
                 Severity.WARNING,
-                r"`\b` knows ASCII words only, so beside other letters it is not found: "
+                r"`\b` knows ASCII words only and is not found beside other letters: "
                 r"write (?:^|\W) or (?:\W|$) there",
             )
 
