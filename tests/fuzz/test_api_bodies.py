@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spec.redlane_home import Home
 
+from redlane.control.app import create_app
 from redlane.control.channel import PEER_KEY
 from redlane.control.peers import Peer
 from redlane.control.sockets import connect_socket
@@ -85,9 +86,11 @@ def parts(guarded: Home) -> Iterator[Parts]:
 def client(parts: Parts) -> Iterator[falcon.testing.TestClient]:
     peer = Peer(os.getpid(), os.geteuid(), os.pidfd_open(os.getpid()))
 
+    app = create_app(parts)
+
     def application(environ: dict[str, Any], start_response: Any) -> Any:
         environ[PEER_KEY] = peer
-        return parts.application(environ, start_response)
+        return app(environ, start_response)
 
     yield falcon.testing.TestClient(application)
     peer.close()

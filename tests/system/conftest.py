@@ -42,3 +42,34 @@ def supervisor() -> Iterator[Actor]:
         made.ask("reap")
         made.ask("name", "redlane-run")
         yield made
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A daemon for all tests of a module: role `guard`, and one that is `other`."""
+    home = Home(tmp_path_factory.mktemp("h"))
+    home.policies(
+        {"id": "no-rm", "type": "Simple", "action": "Block", "pattern": "rm -rf"},
+        {"id": "ask", "type": "Simple", "action": "Flag", "pattern": "please"},
+        {
+            "id": "sober",
+            "type": "Simple",
+            "action": "Modify",
+            "pattern": "beer",
+            "transform": {"type": "Regex", "pattern": "beer", "replacement": "tea"},
+        },
+        {"id": "files", "type": "McpTool", "action": "Block", "server": "files"},
+        {
+            "id": "unlink",
+            "type": "Simple",
+            "action": "Block",
+            "context": "Syscall",
+            "syscall": "unlink",
+            "pattern": "",
+        },
+    )
+    home.role("guard", "no-rm", "ask", "sober", "files", "unlink")
+    home.role("other", "no-rm")
+    home.start("--role", "guard")
+    yield home
+    home.stop()

@@ -1,64 +1,12 @@
 """The routes of the control API, as a person outside of every session sees them."""
 
 import json
-import socket
-import threading
-from contextlib import ExitStack
-from typing import Any
 
 import pytest
-from spec.control_client import Answer
-from spec.redlane_home import Home, wait_for
-from system.process_tree import actor
-
-from redlane.control.sockets import connect_socket
+from spec.redlane_home import Home
+from system.calls import in_background, read_answer, shell, wait_until_held
 
 JSON = {"Content-Type": "application/json"}
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    home = Home(tmp_path_factory.mktemp("h"))
-    home.policies(
-        {"id": "no-rm", "type": "Simple", "action": "Block", "pattern": "rm -rf"},
-        {"id": "ask", "type": "Simple", "action": "Flag", "pattern": "please"},
-        {
-            "id": "sober",
-            "type": "Simple",
-            "action": "Modify",
-            "pattern": "beer",
-            "transform": {"type": "Regex", "pattern": "beer", "replacement": "tea"},
-        },
-        {"id": "files", "type": "McpTool", "action": "Block", "server": "files"},
-        {
-            "id": "unlink",
-            "type": "Simple",
-            "action": "Block",
-            "context": "Syscall",
-            "syscall": "unlink",
-            "pattern": "",
-        },
-    )
-    home.role("guard", "no-rm", "ask", "sober", "files", "unlink")
-    home.role("other", "no-rm")
-    home.start("--role", "guard")
-    yield home
-    home.stop()
-
-
-def wait_until_held(home: Home) -> dict[str, Any]:
-    def held() -> dict[str, Any] | None:
-        reviews = home.control.rows("/api/reviews")
-        return reviews[0] if reviews else None
-
-    return wait_for(held)
-
-
-def in_background(function: Any, *arguments: Any) -> tuple[threading.Thread, list[Any]]:
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(function(*arguments)))
-    thread.start()
-    return thread, found
 
 
 @pytest.mark.parametrize(
@@ -197,86 +145,6 @@ def test_requests_of_web_pages_are_refused(shared: Home) -> None:
         assert "Origin" in answer.error
 
 
-def test_body_of_sixteen_megabytes_is_judged_and_larger_ones_refused(
-    shared: Home,
-) -> None:
-    big = "x" * (16 * 1024 * 1024)
-    body = {"content": big, "context": "Inbound", "hold": False}
-    assert shared.control.post("/api/analyze", body).json["verdict"] == "ALLOW"
-    answer = refused_upload(shared, 40 * 1024 * 1024)
-    assert answer.status == 413
-    assert answer.error
-
-
-def refused_upload(home: Home, size: int) -> Answer:
-    """What is answered to a request whose body nobody reads."""
-    connection = connect_socket(home.control.socket, 30)
-    head = f"POST /api/analyze HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n"
-    connection.sendall(head.encode())
-    return read_answer(connection)
-
-
-def read_answer(connection: socket.socket) -> Answer:
-    data = b""
-    while piece := connection.recv(65536):
-        data += piece
-    connection.close()
-    head, _, body = data.partition(b"\r\n\r\n")
-    return Answer(int(head.split()[1]), body.decode())
-
-
-MALFORMED = {
-    "no http": b"hello\r\n\r\n",
-    "no header": b"GET /health HTTP/1.1\r\nnonsense\r\n\r\n",
-    "long number": b"POST /x HTTP/1.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
-    "bad number": b"POST /x HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-    "bad address": b"GET http://[::1/x HTTP/1.1\r\n\r\n",
-    "bad encoding": b"POST /x HTTP/1.1\r\nTransfer-Encoding: magic\r\n\r\n",
-    "bad chunk": b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-    "lower case": b"get /health HTTP/1.1\r\n\r\n",
-    "long head": b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
-}
-
-
-@pytest.mark.parametrize("request_bytes", MALFORMED.values(), ids=MALFORMED)
-def test_malformed_requests_are_answered_in_json(
-    shared: Home, request_bytes: bytes
-) -> None:
-    connection = connect_socket(shared.control.socket, 30)
-    connection.sendall(request_bytes)
-    answer = read_answer(connection)
-    assert 400 <= answer.status < 600
-    assert answer.status != 500
-    assert answer.error
-    assert shared.control.get("/health").status == 200
-
-
-def test_many_idle_connections_do_not_stop_it(shared: Home) -> None:
-    idle = []
-    try:
-        for number in range(250):
-            connection = connect_socket(shared.control.socket, 30)
-            if number % 2:
-                connection.sendall(b"POST /api/analyze HTTP/1.1\r\nContent-")
-            idle.append(connection)
-        assert shared.control.analyze("ls")["verdict"] == "ALLOW"
-        assert shared.control.get("/api/status").status == 200
-    finally:
-        for connection in idle:
-            connection.close()
-
-
-def test_more_connections_than_it_keeps_do_not_stop_it(shared: Home) -> None:
-    idle: list[socket.socket] = []
-    with ExitStack() as stack:
-        for _ in range(1500):
-            connection = connect_socket(shared.control.socket, 30)
-            idle.append(stack.enter_context(connection))
-        assert shared.control.analyze("ls")["verdict"] == "ALLOW"
-        # The ones that were idle longest have made room for the others.
-        assert idle[0].recv(1) == b""
-
-
 def test_flag_is_held_until_it_is_decided(shared: Home) -> None:
     for decision, verdict in (("allow", "ALLOW"), ("block", "BLOCK")):
         thread, found = in_background(shared.control.analyze, "please go")
@@ -309,24 +177,6 @@ def test_bad_decisions_are_refused(shared: Home, body: object, status: int) -> N
     answer = shared.control.post("/api/reviews/nothing", body)
     assert answer.status == status
     assert answer.error
-
-
-def test_review_of_a_caller_that_hung_up_is_taken_back(shared: Home) -> None:
-    connection = analyze(shared, {"content": "please", "context": "Shell"})
-    wait_until_held(shared)
-    connection.close()
-    wait_for(lambda: shared.control.rows("/api/reviews") == [])
-
-
-def shell(home: Home, body: bytes, cwd: str = "/") -> socket.socket:
-    connection = connect_socket(home.control.socket, 30)
-    head = (
-        "POST /api/shell HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-        "Content-Type: application/octet-stream\r\n"
-        f"X-Redlane-Cwd: {cwd}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    connection.sendall(head.encode() + body)
-    return connection
 
 
 @pytest.mark.parametrize(
@@ -367,42 +217,6 @@ def test_held_command_hears_so_at_once(shared: Home) -> None:
     assert answer.endswith(b"0\r\n\r\n")
 
 
-def test_everything_is_served_while_the_yellow_lane_is_full(
-    shared: Home,
-) -> None:
-    """Four sessions hold all that can be held; a person still decides and looks."""
-    with ExitStack() as stack:
-        for number in range(100):
-            stack.enter_context(shell(shared, b"please %d" % number))
-        for number in range(3):
-            root = stack.enter_context(actor())
-            answer = shared.control.post("/api/sessions", {"root_pid": root.pid})
-            session = answer.json["id"]
-            body = {"content": "please", "context": "Shell", "session": session}
-            for _ in range(16):
-                stack.enter_context(analyze(shared, body))
-            held = 16 * (number + 2)
-            wait_for(lambda: len(shared.control.rows("/api/reviews")) == held)  # noqa: B023  # called at once
-        assert shared.control.get("/api/status").json["held_reviews"] == 64
-        assert shared.control.analyze("ls")["verdict"] == "ALLOW"
-        assert shared.control.analyze("please")["verdict"] == "BLOCK"
-        review = shared.control.rows("/api/reviews")[0]["id"]
-        answer = shared.control.post(f"/api/reviews/{review}", {"decision": "block"})
-        assert answer.status == 200
-        for each in shared.control.rows("/api/sessions"):
-            if not each["default"]:
-                shared.control.call("DELETE", f"/api/sessions/{each['id']}")
-    wait_for(lambda: shared.control.rows("/api/reviews") == [])
-
-
-def analyze(home: Home, body: object) -> socket.socket:
-    connection = connect_socket(home.control.socket, 30)
-    data = json.dumps(body).encode()
-    head = "POST /api/analyze HTTP/1.1\r\nContent-Type: application/json\r\n"
-    connection.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
-    return connection
-
-
 def test_status_tells_what_is_there(shared: Home) -> None:
     status = shared.control.get("/api/status").json
     assert status["running"] is True
@@ -436,21 +250,6 @@ def test_bad_filters_are_refused(shared: Home, query: str) -> None:
     answer = shared.control.get(f"/api/events?{query}")
     assert answer.status == 400
     assert answer.error
-
-
-def test_followers_do_not_use_up_the_daemon(shared: Home) -> None:
-    last = shared.control.get("/api/events?limit=1").json["last"]
-    path = f"/api/events?after={last}&context=Syscall&wait=60"
-    waiting = []
-    for _ in range(30):
-        connection = connect_socket(shared.control.socket, 30)
-        connection.sendall(f"GET {path} HTTP/1.1\r\n\r\n".encode())
-        waiting.append(connection)
-    assert shared.control.get("/api/status").status == 200
-    wait_for(lambda: shared.control.get(path.replace("60", "0")).status == 429)
-    shared.control.analyze({"syscall": "unlink", "paths": []}, "Syscall")
-    for connection in waiting:
-        connection.close()
 
 
 def test_metrics_count_what_happened(shared: Home) -> None:

@@ -11,19 +11,13 @@ from typing import Any
 import pytest
 from spec.control_client import peer_pid
 from spec.redlane_home import Home, wait_for
+from system.calls import in_background
 from system.process_tree import actor
 
 
 def lock_of(home: Home) -> dict[str, Any]:
     note: dict[str, Any] = json.loads((home.dir / "run/daemon.lock").read_text())
     return note
-
-
-def in_background(function: Any, *arguments: Any) -> tuple[threading.Thread, list[Any]]:
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(function(*arguments)))
-    thread.start()
-    return thread, found
 
 
 def wait_until_held(home: Home, count: int = 1) -> list[dict[str, Any]]:

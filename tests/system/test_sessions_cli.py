@@ -6,14 +6,8 @@ from typing import Any
 
 import pytest
 from spec.redlane_home import Home, Ran, wait_for
+from system.calls import in_background
 from system.process_tree import Actor
-
-
-def in_background(function: Any, *arguments: Any) -> tuple[threading.Thread, list[Any]]:
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(function(*arguments)))
-    thread.start()
-    return thread, found
 
 
 def hold(home: Home, content: str) -> tuple[threading.Thread, list[Any], str]:

@@ -7,13 +7,12 @@ from other children that the reaper got since, so all of those count as the sess
 """
 
 import os
-import select
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 from redlane.control.peers import Peer
 from redlane.control.processes import (
@@ -25,9 +24,18 @@ from redlane.control.processes import (
     ancestry,
     read_process,
 )
+from redlane.control.roots import (
+    Root,
+    chain_of,
+    has_exited,
+    key_of,
+    keys_above,
+    may_be_orphan,
+    open_process,
+)
 from redlane.errors import UsageError
 
-__all__ = ["Membership", "Place", "Root", "Standing"]
+__all__ = ["Membership", "Place", "Standing"]
 
 _MOST_REMEMBERED = 8192
 _FOREIGN = (
@@ -35,7 +43,6 @@ _FOREIGN = (
     "start it again"
 )
 _HIDDEN = "the caller's ancestors are hidden (/proc is mounted with hidepid)"
-_REAPER_NAMES = frozenset({"systemd", "init", "tini", "dumb-init", "docker-init"})
 
 
 class Place(StrEnum):
@@ -60,20 +67,6 @@ class Standing:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
-    """The supervisor of a session; `descriptor` is its pidfd.
-
-    `reaper` is the key of the process that would adopt its orphans, if it is known.
-    """
-
-    session: str
-    process: Process
-    descriptor: int
-    reaper: tuple[int, int] | None
-    lost: bool = False
-
-
 class Membership:
     """The roots of all sessions, and the answer to who is in which."""
 
@@ -92,12 +85,12 @@ class Membership:
         Raises UsageError when there is no such process, or it is in a session, or the
         daemon or a session would be inside it.
         """
-        chain = _chain(pid)
+        chain = chain_of(pid)
         root = chain.processes[0]
         if self._judge(chain).place is not Place.OUTSIDE:
             raise UsageError(f"process {root.pid} is in a session already")
         inside = [os.getpid(), *(each.process.pid for each in self.roots())]
-        if any(root.key in _keys_above(each) for each in inside):
+        if any(root.key in keys_above(each) for each in inside):
             raise UsageError(
                 f"process {root.pid} is an ancestor of the daemon or of a session"
             )
@@ -108,13 +101,13 @@ class Membership:
 
         `reaper` is the ancestor that would adopt its orphans, as the caller found out.
         """
-        descriptor = _pidfd(pid)
+        descriptor = open_process(pid)
         try:
             # What is checked now is the process of the descriptor, if that still runs.
             process = self.check(pid)
-            if _has_exited(descriptor):
+            if has_exited(descriptor):
                 raise UsageError(f"process {pid} has exited")  # noqa: TRY301  # closes
-            root = Root(session, process, descriptor, _key_of(reaper))
+            root = Root(session, process, descriptor, key_of(reaper))
             self._add(root)
         except BaseException:
             os.close(descriptor)
@@ -125,7 +118,7 @@ class Membership:
         """Take up a session of before this daemon, lost if its root is not there."""
         descriptor = -1
         with suppress(UsageError):
-            descriptor = _pidfd(pid)
+            descriptor = open_process(pid)
         process = read_process(pid) if descriptor >= 0 else None
         if process is None or process.start != start:
             process = Process(pid, start, 0, SUPERVISOR, State.DEAD)
@@ -179,7 +172,7 @@ class Membership:
     def notice_losses(self) -> bool:
         """Mark the sessions whose root has died; True when there was a new one."""
         with self._lock:
-            dead = [each for each in self._roots.values() if _is_dead(each)]
+            dead = [each for each in self._roots.values() if each.is_newly_dead]
             for root in dead:
                 self._roots[root.session] = replace(root, lost=True)
             if dead:
@@ -233,67 +226,6 @@ class Membership:
         if not chain.complete and roots:
             return Standing(Place.UNKNOWN, reason=_HIDDEN)
         for root in roots:
-            if root.lost and _may_be_orphan(chain, root):
+            if root.lost and may_be_orphan(chain, root):
                 return Standing(Place.LOST, root.session)
         return Standing(Place.OUTSIDE)
-
-
-def _may_be_orphan(chain: Ancestry, root: Root) -> bool:
-    """Whether a reaper has the chain's process from `root`, for all we know.
-
-    An orphan, and what it starts, is below a child of a reaper younger than the root.
-    """
-    return any(
-        child.start >= root.process.start and _adopts(parent, root)
-        for child, parent in pairwise(chain.processes)
-    )
-
-
-def _adopts(process: Process, root: Root) -> bool:
-    """Whether orphans of `root` may pass to `process`.
-
-    Which processes are subreapers is nowhere to be read. The supervisor tries it out
-    and reports it; the first process always is one, others are known by name.
-    """
-    known = process.pid == 1 or process.name in _REAPER_NAMES
-    return known or process.key == root.reaper
-
-
-def _is_dead(root: Root) -> bool:
-    if root.lost:
-        return False
-    return root.process.state is State.DEAD or _has_exited(root.descriptor)
-
-
-def _has_exited(descriptor: int) -> bool:
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
-
-
-def _chain(pid: int) -> Ancestry:
-    """The ancestry of a process that is to be a root."""
-    try:
-        chain = ancestry(pid) if pid > 0 else None
-    except ProcessUnreadableError as error:
-        raise UsageError(str(error)) from error
-    if chain is None:
-        raise UsageError(f"there is no process {pid}")
-    return chain
-
-
-def _keys_above(pid: int) -> frozenset[tuple[int, int]]:
-    chain = ancestry(pid)
-    return frozenset(each.key for each in chain.processes) if chain else frozenset()
-
-
-def _pidfd(pid: int) -> int:
-    try:
-        return os.pidfd_open(pid)
-    except OSError as error:
-        raise UsageError(f"process {pid}: {error.strerror}") from error
-
-
-def _key_of(pid: int | None) -> tuple[int, int] | None:
-    process = read_process(pid) if pid is not None and pid > 0 else None
-    return None if process is None else process.key

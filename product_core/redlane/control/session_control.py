@@ -8,7 +8,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redlane.control.membership import Membership, Root
+from redlane.control.membership import Membership
+from redlane.control.roots import Root
 from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
 from redlane.errors import UsageError
 from redlane.policies.ruleset import RuleSet

@@ -1,14 +1,13 @@
 """Every object of the daemon, built once and joined."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from redlane.contexts.parse import parse_contents
 from redlane.contexts.shell.content import ShellContent
-from redlane.control.app import Collaborators, create_app
-from redlane.control.early import Application
+from redlane.control.app import Collaborators
 from redlane.control.judging import Contents
 from redlane.control.membership import Membership, Place
 from redlane.control.metrics import Metrics
@@ -29,18 +28,10 @@ __all__ = ["Parts", "build"]
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """The daemon's objects, as far as its life touches them."""
+class Parts(Collaborators):
+    """The daemon's objects: what the API needs, and what its life touches besides."""
 
     paths: Paths
-    table: SessionTable
-    membership: Membership
-    sessions: SessionControl
-    reviews: Reviews
-    events: EventStream
-    rendering: Rendering
-    reload: Callable[[], Loaded]
-    application: Application
 
     def restore_sessions(self, starter: Ancestry) -> list[str]:
         """Take up the sessions of a daemon that was killed.
@@ -90,9 +81,15 @@ def build(
 
     table = SessionTable(_session_file(paths), default_role=default_role())
     _seed_default_session(table, options.role, default_role())
-    reviews, metrics = Reviews(), Metrics()
+    membership, reviews, metrics = Membership(), Reviews(), Metrics()
     events = EventStream(paths.logs)
-    membership = Membership()
+    gate = Gate(
+        lambda: rules.ruleset,
+        table,
+        events,
+        reviews,
+        lambda: rules.loaded.settings.review,
+    )
     sessions = SessionControl(
         table, membership, reviews, lambda: rules.ruleset, default_role
     )
@@ -106,47 +103,31 @@ def build(
         membership=membership,
         reviews=reviews,
     )
-    gate = Gate(
-        lambda: rules.ruleset,
-        table,
-        events,
-        reviews,
-        lambda: rules.loaded.settings.review,
-    )
-
-    def reload() -> Loaded:
-        fresh = rules.reload(
-            roles=lambda: {each.role for each in table.list() if each.role},
-            prepare=lambda fresh: write_timeout(paths, fresh.settings),
-        )
-        metrics.count_reload(ok=not fresh.errors)
-        return fresh
-
-    application = create_app(
-        Collaborators(
-            gate=gate,
-            contents=Contents(parse_contents, ShellContent),
-            table=table,
-            sessions=sessions,
-            membership=membership,
-            reviews=reviews,
-            events=events,
-            metrics=metrics,
-            rendering=rendering,
-            reload=reload,
-        )
-    )
     return Parts(
         paths=paths,
+        contents=Contents(parse_contents, ShellContent),
+        gate=gate,
         table=table,
         membership=membership,
         sessions=sessions,
         reviews=reviews,
         events=events,
+        metrics=metrics,
         rendering=rendering,
-        reload=reload,
-        application=application,
+        reload=partial(_reload, rules, table, paths, metrics),
     )
+
+
+def _reload(
+    rules: Rules, table: SessionTable, paths: Paths, metrics: Metrics
+) -> Loaded:
+    """Load again; what is returned is in force if it has no errors."""
+    fresh = rules.reload(
+        roles=lambda: {each.role for each in table.list() if each.role},
+        prepare=lambda fresh: write_timeout(paths, fresh.settings),
+    )
+    metrics.count_reload(ok=not fresh.errors)
+    return fresh
 
 
 def _seed_default_session(

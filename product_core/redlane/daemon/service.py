@@ -11,10 +11,11 @@ import os
 import resource
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from redlane.control.app import create_app
 from redlane.control.processes import Ancestry
 from redlane.control.server import ControlServer
 from redlane.control.sockets import (
@@ -36,7 +37,6 @@ from redlane.errors import DaemonError, RedlaneError
 from redlane.model.problem import Finding
 from redlane.paths import Paths
 from redlane.plugins import find_plugins
-from redlane.policies.loaded import Loaded
 from redlane.policies.loading import load
 
 __all__ = ["Start", "serve"]
@@ -69,40 +69,49 @@ def serve(start: Start, report: Report) -> int:
     private_directory(paths.run)
     lock = DaemonLock(paths.run / "daemon.lock", start.options.to_arguments())
     start_logging(paths.logs / "daemon.log", to_stderr=start.foreground)
-    only = start.options.only_roles
-    restriction = None if only is None else frozenset(only)
-    loader = partial(load, paths, find_plugins(), restriction)
-    loaded = loader()
-    errors = [*map(_line, loaded.errors), *_role_errors(start.options, loaded)]
+    rules = _load_rules(start)
+    errors = [*map(_line, rules.loaded.errors), *_role_errors(start.options, rules)]
     if errors:
         report(Outcome(os.getpid(), errors=tuple(errors)))
         lock.release()
         return _FAILED
     _raise_limits()
-    rules = Rules(loader, loaded)
     parts = build(paths, start.options, rules, booted_since=lock.booted_since)
     kept = parts.restore_sessions(start.starter)
     write_shims(paths)
-    write_timeout(paths, loaded.settings)
-    with signals_held_back():
-        listener, own = _listener(start)
-        server = ControlServer(parts.application, listener)
-        daemon = _Daemon(start, parts, server, Notifier(start.environ))
-        handle_signals(server.call, stop=daemon.stop, reload=daemon.reload)
-    notes = [_line(each) for each in loaded.warnings] + kept
+    write_timeout(paths, rules.loaded.settings)
+    notes = [*map(_line, rules.loaded.warnings), *kept]
     notes += [str(each["message"]) for each in parts.rendering.warnings(())]
     for note in notes:
         _log.warning("%s", note)
     gc.collect()
     gc.freeze()  # what is loaded stays: later collections need not look at it
-    report(Outcome(os.getpid(), notes=tuple(notes)))
-    daemon.run()
-    if own:
-        remove_socket(paths.socket)
+    _serve(start, parts, lambda: report(Outcome(os.getpid(), notes=tuple(notes))))
     parts.close()
     lock.release()
     _log.info("stopped")
     return 0
+
+
+def _serve(start: Start, parts: Parts, ready: Callable[[], None]) -> None:
+    """Serve from the moment when `ready` is called to the signal that ends it."""
+    with signals_held_back():
+        listener, own = _listener(start)
+        server = ControlServer(create_app(parts), listener)
+        daemon = _Daemon(start, parts, server, Notifier(start.environ))
+        handle_signals(server.call, stop=daemon.stop, reload=daemon.reload)
+    ready()
+    daemon.run()
+    if own:
+        remove_socket(start.paths.socket)
+
+
+def _load_rules(start: Start) -> Rules:
+    """Load as every reload will, the restriction to roles included."""
+    only = start.options.only_roles
+    restriction = None if only is None else frozenset(only)
+    loader = partial(load, start.paths, find_plugins(), restriction)
+    return Rules(loader, loader())
 
 
 class _Daemon:
@@ -149,10 +158,10 @@ def _line(finding: Finding) -> str:
     return f"{finding.file}:{subject} {finding.message}"
 
 
-def _role_errors(options: Options, loaded: Loaded) -> list[str]:
-    if options.role is None or options.role in loaded.ruleset.roles:
+def _role_errors(options: Options, rules: Rules) -> list[str]:
+    if options.role is None or options.role in rules.ruleset.roles:
         return []
-    known = ", ".join(sorted(loaded.ruleset.roles)) or "none"
+    known = ", ".join(sorted(rules.ruleset.roles)) or "none"
     return [f"--role {options.role}: there is no role of that name (loaded: {known})"]
 
 

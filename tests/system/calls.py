@@ -1,0 +1,56 @@
+"""Requests to the control API that a client of the standard library cannot make."""
+
+import json
+import socket
+import threading
+from typing import Any
+
+from spec.control_client import Answer
+from spec.redlane_home import Home, wait_for
+
+from redlane.control.sockets import connect_socket
+
+__all__ = ["analyze", "in_background", "read_answer", "shell", "wait_until_held"]
+
+
+def wait_until_held(home: Home) -> dict[str, Any]:
+    def held() -> dict[str, Any] | None:
+        reviews = home.control.rows("/api/reviews")
+        return reviews[0] if reviews else None
+
+    return wait_for(held)
+
+
+def in_background(function: Any, *arguments: Any) -> tuple[threading.Thread, list[Any]]:
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(function(*arguments)))
+    thread.start()
+    return thread, found
+
+
+def read_answer(connection: socket.socket) -> Answer:
+    data = b""
+    while piece := connection.recv(65536):
+        data += piece
+    connection.close()
+    head, _, body = data.partition(b"\r\n\r\n")
+    return Answer(int(head.split()[1]), body.decode())
+
+
+def shell(home: Home, body: bytes, cwd: str = "/") -> socket.socket:
+    connection = connect_socket(home.control.socket, 30)
+    head = (
+        "POST /api/shell HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        "Content-Type: application/octet-stream\r\n"
+        f"X-Redlane-Cwd: {cwd}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    connection.sendall(head.encode() + body)
+    return connection
+
+
+def analyze(home: Home, body: object) -> socket.socket:
+    connection = connect_socket(home.control.socket, 30)
+    data = json.dumps(body).encode()
+    head = "POST /api/analyze HTTP/1.1\r\nContent-Type: application/json\r\n"
+    connection.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+    return connection
