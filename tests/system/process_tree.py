@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -178,7 +178,7 @@ def _command(environ: str, program: str, *arguments: str) -> list[object]:
     return [done.returncode, done.stderr]
 
 
-_VERBS = {
+_VERBS: dict[str, Callable[..., object]] = {
     "command": _command,
     "call": _call,
     "name": lambda name: _prctl(_PR_SET_NAME, name.encode()),

@@ -15,7 +15,13 @@ from system.process_tree import Actor, actor
 
 from redlane.control.membership import Membership, Place
 from redlane.control.peers import Peer, peer_of
-from redlane.control.processes import Process, State, ancestry, read_process
+from redlane.control.processes import (
+    Process,
+    ProcessUnreadableError,
+    State,
+    ancestry,
+    read_process,
+)
 from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
 from redlane.errors import UsageError
 
@@ -65,6 +71,12 @@ def test_ancestry_leads_to_the_top() -> None:
     assert chain.processes[0].pid == os.getpid()
     assert chain.processes[1].pid == os.getppid()
     assert chain.processes[-1].parent == 0
+
+
+def test_ancestry_that_is_too_long_is_no_ancestry() -> None:
+    """A chain that was cut off could hide the session that it is in."""
+    with pytest.raises(ProcessUnreadableError):
+        ancestry(os.getpid(), most=1)
 
 
 def test_no_process_has_no_ancestry() -> None:
@@ -225,15 +237,11 @@ def test_tree_is_stopped_and_goes_on(supervisor: Actor) -> None:
 
 def test_tree_is_killed_whole(supervisor: Actor) -> None:
     pids = [supervisor.ask("fork"), supervisor.ask("detach")]
-    descriptor = os.pidfd_open(supervisor.pid)
-    assert kill_tree(root_of(supervisor), descriptor)
-    os.close(descriptor)
+    assert kill_tree(root_of(supervisor))
     assert all(has_ended(pid) for pid in (*pids, supervisor.pid))
 
 
 def test_tree_that_forks_all_the_time_is_killed(supervisor: Actor) -> None:
     program = "import os\nwhile True:\n    if os.fork(): os._exit(0)\n"
     supervisor.ask("run", program)
-    descriptor = os.pidfd_open(supervisor.pid)
-    assert kill_tree(root_of(supervisor), descriptor)
-    os.close(descriptor)
+    assert kill_tree(root_of(supervisor))

@@ -117,17 +117,19 @@ def _parse(pid: int, line: bytes) -> Process:
 
 
 def ancestry(
-    pid: int, known: Callable[[Process], bool] = lambda _: False
+    pid: int,
+    known: Callable[[Process], bool] = lambda _: False,
+    most: int = _MOST_ANCESTORS,
 ) -> Ancestry | None:
     """The process and its ancestors, up to the first one that is `known`.
 
     Read until two walks agree: while a parent dies its id may pass to a stranger, who
     must not lend his ancestors to the child. None: no such process. Raises
-    ProcessUnreadableError when the walks never agree.
+    ProcessUnreadableError when the walks never agree, or are longer than `most`.
     """
     walked: Ancestry | None = None
     for _ in range(_MOST_WALKS):
-        again = _walk(pid, known)
+        again = _walk(pid, known, most)
         if again is not None and (not again.processes or _same(again, walked)):
             return again if again.processes else None
         walked = again
@@ -140,10 +142,12 @@ def _same(one: Ancestry, other: Ancestry | None) -> bool:
     ] == [(each.key, each.parent) for each in other.processes]
 
 
-def _walk(pid: int, known: Callable[[Process], bool]) -> Ancestry | None:
+def _walk(pid: int, known: Callable[[Process], bool], most: int) -> Ancestry | None:
     """One look at the chain; None when a parent went while we looked."""
     chain: list[Process] = []
-    while pid and len(chain) < _MOST_ANCESTORS:
+    while pid:
+        if len(chain) == most:  # what is above may be the root of a session
+            raise ProcessUnreadableError(f"process {chain[0].pid} is nested too deep")
         try:
             process = read_process(pid)
         except ProcessUnreadableError:

@@ -102,7 +102,8 @@ def shell_answer(judgement: Judgement) -> bytes:
 
 def _refusal(verdict: Verdict) -> str:
     """What a user reads whose command was refused: one line."""
-    by = f" by policy {verdict.policy!r}" if verdict.policy else ""
+    told = verdict.policy is None or repr(verdict.policy) in verdict.reason
+    by = "" if told else f" by policy {verdict.policy!r}"
     text = f"blocked{by}: {verdict.reason}"
     if verdict.suggestion:
         text += f" ({verdict.suggestion})"

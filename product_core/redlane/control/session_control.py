@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redlane.control.membership import Membership
-from redlane.control.roots import Root
 from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
 from redlane.errors import UsageError
 from redlane.policies.ruleset import RuleSet
@@ -109,7 +108,7 @@ class SessionControl:
         root = self._membership.root(session_id)
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
-        if root is not None and not root.lost and not self._kill(root):
+        if root is not None and not root.lost and not kill_tree(root.process):
             raise StillRunningError(
                 f"session {session_id} has ended, but some of its processes could not "
                 "be killed"
@@ -153,6 +152,3 @@ class SessionControl:
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
         self._membership.release(session_id)
-
-    def _kill(self, root: Root) -> bool:
-        return kill_tree(root.process, root.descriptor)

@@ -41,7 +41,6 @@ def private_directory(path: Path) -> None:
         ) from error
     try:
         _check_private(path, os.fstat(descriptor))
-        os.fchmod(descriptor, 0o700)
     finally:
         os.close(descriptor)
 
@@ -53,8 +52,8 @@ def _check_private(path: Path, status: os.stat_result) -> None:
         )
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise DaemonError(
-            f"{path} can be written by others: run `chmod 700 {path}` and look at "
-            f"what is in it"
+            f"others can write to {path}: the daemon needs a directory of its own "
+            "(mode 700; REDLANE_SOCKET names another)"
         )
 
 

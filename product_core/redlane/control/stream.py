@@ -14,7 +14,7 @@ __all__ = ["BEGINNING", "EventStream"]
 BEGINNING = "start"
 """Stands for an event before the first one since the daemon's start."""
 
-_MOST_RECENT = 2_000
+_MOST_RECENT = 500
 
 
 class EventStream(EventLog):

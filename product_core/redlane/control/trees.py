@@ -16,7 +16,7 @@ from redlane.control.processes import Process, State, processes, read_process
 __all__ = ["continue_tree", "kill_tree", "members", "stop_tree"]
 
 _MOST_SECONDS = 5.0
-_PARTING_SECONDS = 1.0
+_PARTING_MILLISECONDS = 1000
 
 
 def members(root: Process) -> list[Process]:
@@ -42,16 +42,16 @@ def continue_tree(root: Process) -> bool:
     return _repeat(root, signal.SIGCONT, lambda each: each.state is not State.STOPPED)
 
 
-def kill_tree(root: Process, descriptor: int) -> bool:
+def kill_tree(root: Process) -> bool:
     """Kill all below `root`, then `root` itself if it does not go by itself.
 
-    `descriptor` is the pidfd of `root`. False when something is left after 5 s.
+    False when something is left after 5 s.
     """
     _repeat(root, signal.SIGSTOP, lambda each: each.state is State.STOPPED)
     gone = _repeat(root, signal.SIGKILL, lambda _: False)
-    if gone and not _exits(descriptor, _PARTING_SECONDS):
+    if gone and not _exits(root):
         _signal(root, signal.SIGKILL)
-        gone = _exits(descriptor, _PARTING_SECONDS)
+        gone = _exits(root)
     return gone
 
 
@@ -84,7 +84,18 @@ def _signal(process: Process, number: int) -> None:
         os.close(descriptor)
 
 
-def _exits(descriptor: int, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(int(seconds * 1000)))
+def _exits(process: Process) -> bool:
+    """Whether the process ends within a second, or has ended already."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except OSError:
+        return True
+    try:
+        now = read_process(process.pid)
+        if now is None or now.key != process.key:
+            return True
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(_PARTING_MILLISECONDS))
+    finally:
+        os.close(descriptor)
