@@ -91,6 +91,8 @@ class Analysis:
         scope.uncertain += not certain
         if group.variable:
             self.findings.assigned[group.variable] = None
+        if group.opener == "((":
+            self.findings.words["let", _simple_form(Simple(words=group.values))] = None
         if group.values:
             self._loop_values(group, scope)
         output = self._pipelines(group.body, scope, stdin)

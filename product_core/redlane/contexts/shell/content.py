@@ -105,7 +105,7 @@ class ShellContent(Content):
             for reading in readings(text):
                 if reading != text:
                     found.string(reading)
-                Analysis(found).text(reading, self._scope())
+                Analysis(found).text(reading, self._scope(found))
         except TooComplex as bound:
             problem = f"the command cannot be judged: {bound}"
         except RecursionError:
@@ -123,9 +123,10 @@ class ShellContent(Content):
             ),
         )
 
-    def _scope(self) -> Scope:
+    def _scope(self, found: Findings) -> Scope:
         given = [each.decode(errors="replace") for each in self.arguments]
-        scope = Scope(cwd=self.cwd, parameters=tuple(given[1:]))
+        parameters = tuple(given[1:])
+        scope = Scope(cwd=self.cwd, parameters=parameters, assigned=found.assigned)
         if given:
             scope.name = given[0]
         return scope

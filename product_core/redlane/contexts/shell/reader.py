@@ -215,7 +215,11 @@ class CommandReader(CompoundReader):
             self._function = name if isinstance(name, str) else "f"
         elif raw == "coproc":
             name_of_process = _COPROCESS_NAME.match(self.text, self.pos)
-            self.pos = name_of_process.end() if name_of_process else self.pos
+            if name_of_process:
+                self.pos = name_of_process.end()
+                name = name_of_process.group().strip()
+                self._command().assignments.append(Assignment(name, False, ""))  # noqa: FBT003  # a named tuple
+                self._end_pipeline(conditional=False)
         elif raw == "time":
             self._command().words.append(raw)
             self._after_time()

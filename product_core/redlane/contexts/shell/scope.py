@@ -47,6 +47,7 @@ class Scope:
     and replaces none. `parameters` is None where they are not known. `files` holds what
     the text writes to files, `origins` the command that wrote one whose text is not
     known, `links` what a file is a copy of; all three by the path from `place`.
+    `assigned` names every variable that was ever set, in this shell or one inside it.
     """
 
     variables: dict[str, tuple[Value, ...]] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class Scope:
     links: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
     uncertain: int = 0
+    assigned: dict[str, None] = field(default_factory=dict)
 
     def child(self, name: str, parameters: tuple[str, ...]) -> "Scope":
         """The scope of a shell that is started from this one."""
@@ -70,6 +72,7 @@ class Scope:
             self.origins,
             self.links,
             self.cwd,
+            assigned=self.assigned,
         )
 
     def place(self, path: str) -> str:
@@ -80,6 +83,7 @@ class Scope:
 
     def assign(self, name: str, values: tuple[Value, ...]) -> None:
         """Give a variable the values that it may have from here on."""
+        self.assigned[name] = None
         if self.uncertain:
             values = (*values, *self.variables.get(name, (None,)))
         self.variables[name] = tuple(dict.fromkeys(values))[: MOST_VALUES + 1]
