@@ -1,22 +1,14 @@
 """A plugin of a third party is installed beside Redlane and used, and that is all."""
 
-import importlib.metadata
 import json
 import os
-import re
-import shutil
 import subprocess
-import sys
-import venv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "tests" / "sample_plugin"
-OURS = (ROOT / "product_core", ROOT / "plugins" / "match_simple")
+from distributions import SAMPLE, Environment, make_environment, released
 
 
 @dataclass(frozen=True)
@@ -59,69 +51,18 @@ class Installed:
         return self
 
 
-def pip(*arguments: str) -> None:
-    options = ("--isolated", "--no-cache-dir", "--disable-pip-version-check")
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", *options, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="session")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Wheels of Redlane, of one plugin of ours and of the sample."""
-    place = tmp_path_factory.mktemp("wheels")
-    copies = []
-    for source in (*OURS, SAMPLE):
-        # Built from a copy, since a build writes beside its sources.
-        copy = place / "sources" / source.name
-        ignore = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
-        shutil.copytree(source, copy, ignore=ignore)
-        copies.append(str(copy))
-    options = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index")
-    pip("wheel", *options, "--wheel-dir", str(place), *copies)
-    return place
-
-
-@pytest.fixture(scope="session")
-def environment(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with Redlane and the sample, installed offline."""
-    place = tmp_path_factory.mktemp("environment")
-    venv.create(place, symlinks=True)
-    (site,) = place.glob("lib/python3*/site-packages")
-    others = tmp_path_factory.mktemp("others")
-    link_dependencies("redlane", others)
-    (site / "others.pth").write_text(f"{others}\n")
-    pip(
-        *("--python", str(place / "bin" / "python")),
-        *("install", "--quiet", "--no-index", "--find-links", str(wheels)),
-        *("redlane", "redlane-match-simple", "redlane-word-count"),
-    )
-    return place
-
-
-def link_dependencies(name: str, place: Path) -> None:
-    """Link what a distribution needs, and what that needs, out of this environment."""
-    for requirement in importlib.metadata.requires(name) or ():
-        if "extra ==" in requirement:
-            continue
-        needed = re.match(r"[\w.-]+", requirement)
-        assert needed
-        distribution = importlib.metadata.distribution(needed[0])
-        tops = {file.parts[0] for file in distribution.files or ()} - {".."}
-        for top in tops - {"__pycache__"}:
-            link = place / top
-            if not link.is_symlink():
-                link.symlink_to(Path(str(distribution.locate_file(top))))
-        link_dependencies(needed[0], place)
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """A fresh environment with Redlane, one plugin of ours and the sample."""
+    made = make_environment(tmp_path_factory.mktemp("environment"))
+    names = ("redlane", "redlane-match-simple", "redlane-word-count")
+    made.install(released(tmp_path_factory), *names)
+    return made
 
 
 @pytest.fixture
-def installed(environment: Path, tmp_path: Path) -> Installed:
-    return Installed(environment / "bin", tmp_path)
+def installed(environment: Environment, tmp_path: Path) -> Installed:
+    return Installed(environment.scripts, tmp_path)
 
 
 def test_sample_is_listed(installed: Installed) -> None:
