@@ -130,12 +130,21 @@ def passed_sockets(environ: Mapping[str, str]) -> list[socket.socket]:
             "systemd passed a socket, but the Python module `systemd` is missing: "
             "install python3-systemd"
         ) from error
-    sockets = [socket.socket(fileno=each) for each in daemon.listen_fds(True)]  # noqa: FBT003  # libsystemd's signature
-    for each in sockets:
-        listens = each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-        if each.family != socket.AF_UNIX or each.type != socket.SOCK_STREAM:
-            raise DaemonError("systemd passed a socket that is no Unix stream socket")
-        if not listens:
-            raise DaemonError("systemd passed a socket that does not listen")
-        each.set_inheritable(False)
-    return sockets
+    return [_passed(each) for each in daemon.listen_fds(True)]  # noqa: FBT003  # libsystemd's signature
+
+
+def _passed(descriptor: int) -> socket.socket:
+    """A passed descriptor, which must be a listening Unix stream socket."""
+    try:
+        passed = socket.socket(fileno=descriptor)
+        listens = passed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError as error:
+        raise DaemonError(
+            f"systemd passed a descriptor that is no socket: {error.strerror}"
+        ) from error
+    if passed.family != socket.AF_UNIX or passed.type != socket.SOCK_STREAM:
+        raise DaemonError("systemd passed a socket that is no Unix stream socket")
+    if not listens:
+        raise DaemonError("systemd passed a socket that does not listen")
+    passed.set_inheritable(False)
+    return passed
