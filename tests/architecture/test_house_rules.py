@@ -75,7 +75,7 @@ BOUNDARIES = {
     "product_core/redlane/plugins.py",
     "product_core/redlane/policies/asking.py",
 }
-"""Where foreign code or a whole request ends: these catch everything and fail closed."""
+"""Where foreign code or a request ends: these catch everything and fail closed."""
 
 
 def test_only_the_boundaries_catch_everything() -> None:

@@ -101,7 +101,6 @@ ERRORS = {
     "mcp-neither": (mcp(), "need `server` or `tool`"),
     "mcp-nulls": (mcp(server=None, tool=None), "need `server` or `tool`"),
     "mcp-empty": (mcp(server=""), "`server` must be"),
-    "mcp-context": (mcp(server="s", context="Shell"), "never match in context Shell"),
     "ml-allow": (ml(action="Allow"), "cannot have action Allow"),
     "ml-syscall": (
         ml(context="Syscall", syscall="open"),
@@ -180,6 +179,7 @@ def test_a_right_policy_loads_without_a_word(
 
 
 WARNINGS = {
+    "mcp-context": (mcp(server="s", context="Shell"), "never matches in context Shell"),
     "unknown-field": (simple("p", severity="high"), "unknown field 'severity'"),
     "empty-pattern": (simple("p", ""), "matches everything"),
     "empty-regex": (regex("p", ""), "matches everything"),

@@ -169,7 +169,6 @@ LEGACY = _table(
 """The object form of the legacy file."""
 
 _TEXTUAL = tuple(each for each in Context if each is not Context.SYSCALL)
-_NO_MCP = (Context.SHELL, Context.NETWORK, Context.INBOUND, Context.SYSCALL)
 
 CONDITIONS = (
     Condition(
@@ -197,10 +196,6 @@ CONDITIONS = (
         "McpTool policies need `server` or `tool`, or both",
         {"type": _TOOL},
         needs=("server", "tool"),
-    ),
-    Condition(
-        "McpTool policies never match in context {context}: use Mcp or All",
-        {"type": _TOOL, "context": _NO_MCP},
     ),
     Condition("MlClassifier policies need `model`", {"type": _CLASSIFIER}, ("model",)),
     Condition(
