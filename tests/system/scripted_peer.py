@@ -26,12 +26,15 @@ def body(text: bytes) -> bytes:
     return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text)
 
 
+_ALLOW = body(b"ALLOW\n")
+
+
 @dataclass
 class ScriptedPeer:
     """Answers each question with `answer`, raw bytes or a function; keeps them all."""
 
     path: Path
-    answer: bytes | Answer = body(b"ALLOW\n")
+    answer: bytes | Answer = _ALLOW
     questions: list[Question] = field(default_factory=list)
 
     @property
