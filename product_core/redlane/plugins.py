@@ -8,7 +8,7 @@ import contextlib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
 
@@ -84,17 +84,12 @@ def find_plugins() -> Plugins:
 
 def _entry_points() -> list[tuple[Distribution, EntryPoint]]:
     """Each entry point of the group once: the distribution first on the path wins."""
-    found: dict[str, tuple[Distribution, EntryPoint]] = {}
-    seen: set[str] = set()
-    for distribution in distributions():
-        name = distribution.metadata["Name"] or str(distribution)
-        if name in seen:
-            continue
-        seen.add(name)
-        for entry_point in distribution.entry_points:
-            if entry_point.group == ENTRY_POINT_GROUP:
-                found[f"{entry_point.name}\0{name}"] = (distribution, entry_point)
-    return [found[key] for key in sorted(found)]
+    found = [
+        (each.dist, each)
+        for each in entry_points(group=ENTRY_POINT_GROUP)
+        if each.dist is not None
+    ]
+    return sorted(found, key=lambda pair: (pair[1].name, pair[0].name))
 
 
 def _load(
