@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from redlane.errors import UsageError
+
 __all__ = ["SYSTEM_HOME", "SYSTEM_RUN", "Paths"]
 
 SYSTEM_HOME = Path("/etc/redlane")
@@ -35,10 +37,10 @@ class Paths:
         if socket:
             run = Path(socket).parent
         return cls(
-            home=home.absolute(),
-            legacy_policies=user.absolute() / ".config" / "redlane" / "policies.json",
-            run=run.absolute(),
-            socket=(Path(socket) if socket else run / "control.sock").absolute(),
+            home=_absolute(home),
+            legacy_policies=_absolute(user) / ".config" / "redlane" / "policies.json",
+            run=_absolute(run),
+            socket=_absolute(Path(socket) if socket else run / "control.sock"),
         )
 
     @classmethod
@@ -75,3 +77,14 @@ class Paths:
     def logs(self) -> Path:
         """The directory of event logs."""
         return self.home / "logs"
+
+
+def _absolute(path: Path) -> Path:
+    """`path` from the root; a relative one counts from the working directory."""
+    try:
+        return path.absolute()
+    except OSError as error:
+        raise UsageError(
+            f"{path}: the working directory is gone, so HOME, REDLANE_HOME and "
+            "REDLANE_SOCKET must be whole paths"
+        ) from error

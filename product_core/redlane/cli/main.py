@@ -5,7 +5,6 @@ A command module offers `register(commands)`, which adds its commands with
 goes wrong is one line on standard error.
 """
 
-import contextlib
 import importlib
 import importlib.util
 import os
@@ -16,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from redlane.cli import exit_codes
-from redlane.cli.output import print_error
+from redlane.cli.output import drop_stream, print_error
 from redlane.cli.parser import Commands, Parser
 from redlane.errors import RedlaneError, UsageError
 
@@ -81,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return exit_codes.INTERRUPTED
     except BrokenPipeError:
-        _drop_output()
+        drop_stream(sys.stdout)
         return exit_codes.BROKEN_PIPE
     except Exception as error:  # noqa: BLE001  # the boundary, see above
         return _unforeseen(error)
@@ -168,21 +167,15 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _drop_output() -> None:
-    """Let the interpreter end quietly although its output cannot be written."""
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
-    with contextlib.suppress(OSError, ValueError):  # no real file behind it: fine
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _unforeseen(error: Exception) -> int:
     """One line for an error that nobody foresaw; with REDLANE_DEBUG, all of it."""
     if os.environ.get("REDLANE_DEBUG"):
         raise error
     if isinstance(error, OSError):
-        _drop_output()
-        print_error(str(error))
+        drop_stream(sys.stdout)
+        # Without a name it is a stream: every file is opened by its name.
+        named = error.filename is not None
+        print_error(f"{'' if named else 'standard input or output: '}{error}")
         return exit_codes.USAGE
     print_error(
         f"internal error: {type(error).__name__}: {error} "

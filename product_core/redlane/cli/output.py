@@ -6,7 +6,14 @@ import os
 import sys
 from typing import TextIO
 
-__all__ = ["paint", "print_error", "print_json", "print_note", "single_line"]
+__all__ = [
+    "drop_stream",
+    "paint",
+    "print_error",
+    "print_json",
+    "print_note",
+    "single_line",
+]
 
 _COLOURS = {"red": "31", "yellow": "33", "green": "32", "bold": "1", "dim": "2"}
 
@@ -38,14 +45,28 @@ def paint(text: str, colour: str, stream: TextIO) -> str:
 
 def print_error(message: str) -> None:
     """Say on standard error what went wrong, in one line."""
-    label = paint("redlane:", "red", sys.stderr)
-    with contextlib.suppress(OSError):  # nobody is left to be told
-        sys.stderr.write(f"{label} {single_line(message)}\n")
+    _tell(f"{paint('redlane:', 'red', sys.stderr)} {single_line(message)}\n")
 
 
 def print_note(message: str) -> None:
     """Say on standard error what a person should know, in one line."""
-    sys.stderr.write(f"redlane: {single_line(message)}\n")
+    _tell(f"redlane: {single_line(message)}\n")
+
+
+def _tell(line: str) -> None:
+    """Write to standard error, if anybody is left there: it changes no exit status."""
+    try:
+        sys.stderr.write(line)
+    except OSError:
+        drop_stream(sys.stderr)
+
+
+def drop_stream(stream: TextIO) -> None:
+    """Let the interpreter end quietly although `stream` cannot be written."""
+    with contextlib.suppress(OSError):
+        stream.flush()
+    with contextlib.suppress(OSError, ValueError):  # no real file behind it: fine
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_json(value: object) -> None:

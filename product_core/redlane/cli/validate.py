@@ -10,6 +10,7 @@ from redlane.cli.output import print_error, print_json, print_note
 from redlane.cli.parser import Commands, add_command
 from redlane.contexts.parse import parse_contents
 from redlane.engine.judge import judge
+from redlane.errors import UsageError
 from redlane.model.policy import Context
 from redlane.model.problem import Finding
 from redlane.model.verdict import Decision, Verdict
@@ -72,7 +73,11 @@ def _validate(arguments: argparse.Namespace) -> int:
 
 def _content(argument: str) -> bytes:
     """The bytes of the argument as they were typed, or of standard input."""
-    return sys.stdin.buffer.read() if argument == "-" else os.fsencode(argument)
+    if argument != "-":
+        return os.fsencode(argument)
+    if sys.stdin is None:  # it was closed when we were started
+        raise UsageError("standard input is closed: give the content as an argument")
+    return sys.stdin.buffer.read()
 
 
 def _directory() -> str | None:
