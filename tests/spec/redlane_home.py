@@ -166,11 +166,12 @@ class Home:
         *args: str | Path,
         program: Path = REDLANE,
         env: Mapping[str, str | None] | None = None,
+        stdin: int = subprocess.DEVNULL,
     ) -> "subprocess.Popen[str]":
         """Start a console script and leave it running; the caller ends it."""
         return subprocess.Popen(
             [program, *args],
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=self.environment(env),

@@ -1,6 +1,8 @@
 """A process inside a session may ask for verdicts on its own session, no more."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,10 +11,13 @@ from typing import Any
 
 import pytest
 from spec.cases import regex, simple
+from spec.control_client import peer_pid
 from spec.redlane_home import REDLANE, REDLANE_SH, Home, Ran, wait_for
 
 INSIDER = Path(__file__).with_name("insider.py")
 MODES = ("plain", "cleared", "forged", "orphan")
+"""What a process may do to look like another; insider.py tells."""
+
 Asker = Callable[..., list[tuple[int, str]]]
 
 
@@ -51,14 +56,21 @@ def inside(running: Home, other: str, tmp_path: Path) -> Asker:
     def ask(mode: str, *requests: tuple[str, str, Any]) -> list[tuple[int, str]]:
         asked, result = tmp_path / "requests.json", tmp_path / "result.json"
         asked.write_text(json.dumps(requests))
-        ran = running.run(
-            "run", "--", sys.executable, str(INSIDER), mode,
-            str(running.control.socket), str(asked), str(result), other,
-        )  # fmt: skip
+        ran = running.run(*_insider(running, mode, asked, result, other))
         assert result.exists(), ran
-        return [(status, text) for status, text in json.loads(result.read_text())]
+        return _answers(result)
 
     return ask
+
+
+def _insider(home: Home, mode: str, *args: Path | str) -> tuple[str | Path, ...]:
+    """The words that run the insider in a new session."""
+    socket = home.control.socket
+    return ("run", "--", sys.executable, INSIDER, mode, socket, *args)
+
+
+def _answers(result: Path) -> list[tuple[int, str]]:
+    return [(status, text) for status, text in json.loads(result.read_text())]
 
 
 def _unchanged(home: Home, other: str) -> None:
@@ -109,23 +121,24 @@ FORBIDDEN: dict[str, tuple[str, str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*MODES, "ghost"])
 def test_everything_else_is_refused(
     running: Home, other: str, inside: Asker, mode: str
 ) -> None:
-    requests = [
-        (method, path.replace("OTHER", other), body)
-        for method, path, body in FORBIDDEN.values()
-    ]
+    answers = inside(mode, *_forbidden(other))
 
-    answers = inside(mode, *requests)
-
-    got = {name: status for name, (status, _) in zip(FORBIDDEN, answers, strict=True)}
-    assert {
-        name: status for name, status in got.items() if not 400 <= status < 500
-    } == {}
-    assert not any("other-sessions-secret" in text for _, text in answers)
+    _all_refused(answers)
     _unchanged(running, other)
+
+
+def _all_refused(answers: list[tuple[int, str]]) -> None:
+    """No request of FORBIDDEN was answered; a status of 0 is a closed connection."""
+    got = {name: status for name, (status, _) in zip(FORBIDDEN, answers, strict=True)}
+    refused = {
+        name for name, status in got.items() if not status or 400 <= status < 500
+    }
+    assert refused == FORBIDDEN.keys(), got
+    assert not any("other-sessions-secret" in text for _, text in answers)
 
 
 @pytest.mark.parametrize("name", ["reload", "set-own-role", "create", "events"])
@@ -136,7 +149,7 @@ def test_a_refusal_is_403_with_a_reason(inside: Asker, name: str) -> None:
     assert json.loads(text)["error"]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*MODES, "ghost"])
 def test_it_cannot_be_judged_as_somebody_else(
     other: str, inside: Asker, mode: str
 ) -> None:
@@ -150,7 +163,59 @@ def test_it_cannot_be_judged_as_somebody_else(
     )
 
     for status, text in answers:
-        assert status >= 400 or json.loads(text)["verdict"] == "BLOCK", text
+        assert status != 200 or '"BLOCK"' in text, text
+
+
+def _forbidden(other: str) -> list[tuple[str, str, Any]]:
+    return [
+        (method, path.replace("OTHER", other), body)
+        for method, path, body in FORBIDDEN.values()
+    ]
+
+
+@pytest.mark.parametrize("mode", ["survivor", "abandoned"])
+def test_a_process_that_outlives_its_agent_gains_nothing(
+    running: Home, other: str, tmp_path: Path, mode: str
+) -> None:
+    asked, result = tmp_path / "requests.json", tmp_path / "result.json"
+    asked.write_text(json.dumps(_forbidden(other)))
+
+    ran = running.run(*_insider(running, mode, asked, result))
+
+    survivor = Path("/proc") / ran.out.strip()
+    wait_for(lambda: result.exists() or not survivor.exists())
+    if result.exists():
+        _all_refused(_answers(result))
+    _unchanged(running, other)
+
+
+@pytest.mark.parametrize("how", ["restarted", "killed"])
+def test_a_session_that_outlives_its_daemon_gains_nothing(
+    home: Home, tmp_path: Path, how: str
+) -> None:
+    home.policies({"id": "forbid", **simple("Block", "forbidden")})
+    home.role("agent", "forbid")
+    home.start("--role", "agent")
+    asked, result = tmp_path / "requests.json", tmp_path / "result.json"
+    asked.write_text(json.dumps(_forbidden("default")))
+    agent = home.spawn(*_insider(home, "waiting", asked, result), stdin=subprocess.PIPE)
+    assert agent.stdout is not None
+    assert agent.stdout.readline() == "ready\n"
+
+    if how == "killed":
+        daemon = peer_pid(home.control.socket)
+        assert daemon is not None
+        os.kill(daemon, signal.SIGKILL)
+        wait_for(lambda: peer_pid(home.control.socket) is None)
+        home.start("--role", "agent")
+    else:
+        home.run("restart", "--role", "agent")
+    agent.communicate("go\n", timeout=30)
+
+    if result.exists():
+        _all_refused(_answers(result))
+    assert home.run("status").code == 0
+    assert home.control.analyze("forbidden")["verdict"] == "BLOCK"
 
 
 HELD = """
@@ -170,13 +235,9 @@ sys.exit(shell.wait())
 
 def test_it_cannot_approve_what_is_held(running: Home, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
-    agent = subprocess.Popen(
-        [
-            REDLANE, "run", "--", sys.executable, "-c", HELD, str(INSIDER.parent),
-            str(running.control.socket), str(canary), str(REDLANE),
-        ],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=running.environment(), cwd=running.user, text=True,
+    agent = running.spawn(
+        "run", "--", sys.executable, "-c", HELD, INSIDER.parent,
+        running.control.socket, canary, REDLANE, stdin=subprocess.PIPE,
     )  # fmt: skip
     (review,) = wait_for(lambda: running.control.rows("/api/reviews"))
 

@@ -229,6 +229,16 @@ def test_start_refuses_a_restriction_to_an_unknown_role(ready: Home) -> None:
     assert "nobody" in ready.run("start", "--roles", "a,nobody").refusal
 
 
+@pytest.mark.parametrize("roles", ["", ",", " "], ids=["empty", "comma", "space"])
+def test_an_empty_restriction_is_no_way_to_load_every_role(
+    ready: Home, roles: str
+) -> None:
+    ran = ready.run("start", "--roles", roles)
+
+    if ran.code == 0:
+        assert _verdict(ready, "x", "a") == "BLOCK"
+
+
 # Roles.
 
 

@@ -78,6 +78,19 @@ def test_follow_shows_what_happens_next(running: Home) -> None:
         following.communicate(timeout=20)
 
 
+def test_events_can_be_filtered(running: Home) -> None:
+    running.control.analyze("bad in-the-network", "Network")
+    running.control.analyze("fine in-the-shell", "Shell")
+
+    blocked = running.run("events", "--json", "--verdict", "BLOCK").out
+    shell = running.run("events", "--json", "--context", "Shell").out
+
+    assert "in-the-network" in blocked
+    assert "in-the-shell" not in blocked
+    assert "in-the-shell" in shell
+    assert "in-the-network" not in shell
+
+
 SECRETS = {
     "aws-key": "AKIAIOSFODNN7EXAMPLE",
     "github-token": "ghp_16C7e42F292c6912E7710c838347Ae178B4a",

@@ -115,6 +115,42 @@ def test_hold_false_is_not_held(running: Home) -> None:
     assert _held(running) == []
 
 
+def test_a_flag_on_a_syscall_is_only_a_notification(home: Home) -> None:
+    home.policies({"id": "flag", **simple("Flag", "open", context="Syscall")})
+    home.role("agent", "flag")
+    home.start("--role", "agent")
+    call = {"syscall": "open", "paths": ["/x"]}
+    started = time.monotonic()
+
+    verdict = home.control.analyze(call, "Syscall")
+
+    assert verdict["verdict"] == "FLAG"
+    assert time.monotonic() - started < 10
+    assert _held(home) == []
+
+
+@pytest.mark.parametrize(
+    ("context", "content"),
+    [
+        ("Shell", "echo odd"),
+        ("Network", "GET http://odd/ HTTP/1.1\n\n"),
+        ("Inbound", "odd"),
+        ("Mcp", {"server": "s", "tool": "t", "arguments": {"a": "odd"}}),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.isalpha() else "",
+)
+def test_a_flag_is_held_in_every_other_context(
+    running: Home, pool: ThreadPoolExecutor, context: str, content: object
+) -> None:
+    asked = pool.submit(running.control.analyze, content, context)
+
+    (review,) = wait_for(lambda: _held(running))
+
+    assert not asked.done()
+    _decide(running, str(review["id"]), "block")
+    assert asked.result(20)["verdict"] == "BLOCK"
+
+
 def test_a_block_is_not_held(running: Home) -> None:
     assert running.control.analyze("odd bad", "Network")["verdict"] == "BLOCK"
 

@@ -243,7 +243,9 @@ def test_freeze_stops_the_commands_of_one_session(running: Home) -> None:
         "sys.stdin.readline()\n"
         "sys.exit(subprocess.run(['bash', '-c', 'echo hello']).returncode)"
     )
-    agent = _spawn_with_stdin(running, code)
+    agent = running.spawn(
+        "run", "--", sys.executable, "-c", code, stdin=subprocess.PIPE
+    )
     assert agent.stdout is not None
     session = agent.stdout.readline().strip()
 
@@ -258,18 +260,6 @@ def test_freeze_stops_the_commands_of_one_session(running: Home) -> None:
     running.run("session", "unfreeze", "--session", session)
     out, _ = agent.communicate(timeout=20)
     assert (agent.returncode, out) in {(0, "hello\n"), (126, "")}
-
-
-def _spawn_with_stdin(home: Home, code: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [REDLANE, "run", "--", sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=home.environment(),
-        cwd=home.user,
-        text=True,
-    )
 
 
 # What the agent changes in its environment does not change who judges it.

@@ -1,5 +1,6 @@
 """`redlane session` and reloads (policy format: File locations, Role; contract)."""
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -260,6 +261,31 @@ def test_a_failing_reload_from_the_command_line_lists_every_error(
     assert "pb" in ran.err
     assert "Traceback" not in ran.err
     assert _verdict(running, "aaa") == "BLOCK"
+
+
+def test_a_verdict_is_never_computed_from_half_a_reload(running: Home) -> None:
+    stop = threading.Event()
+    seen: set[str] = set()
+
+    def ask() -> None:
+        while not stop.is_set():
+            seen.add(_verdict(running, "aaa"))
+
+    asking = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in asking:
+        thread.start()
+    for number in range(20):
+        name = f"other-{number}"
+        policies = [{"id": name, **simple("Block", "aaa")}]
+        running.write("policies/policies.json", policies)
+        running.role("a", name)
+        running.role("b")
+        assert running.control.post("/api/policies/reload", {}).status == 200
+    stop.set()
+    for thread in asking:
+        thread.join(20)
+
+    assert seen == {"BLOCK"}
 
 
 def test_a_reload_without_any_policies_drops_them(running: Home) -> None:

@@ -193,6 +193,52 @@ def test_a_load_error_of_the_role_is_exit_2(ready: Home, name: str) -> None:
     assert (extra or ("x",))[0] in ran.err
 
 
+@pytest.mark.parametrize("same_file", [True, False], ids=["one-file", "two-files"])
+def test_a_duplicate_id_in_the_role_is_exit_2(ready: Home, *, same_file: bool) -> None:
+    twins = [
+        {"id": "x", **simple("Block", "bad")},
+        {"id": "x", **simple("Allow", "bad")},
+    ]
+    if same_file:
+        ready.policies(*twins, file="x.json")
+    else:
+        ready.policies(twins[0], file="0.json")
+        ready.policies(twins[1], file="x.json")
+    ready.role("broken", "x")
+
+    ran = ready.validate("bad", "broken")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "x" in ran.err
+
+
+def test_a_duplicate_role_is_exit_2(ready: Home) -> None:
+    ready.write("roles/x.json", {"name": "agent", "policies": []})
+
+    ran = ready.validate("bad", "agent")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "agent" in ran.err
+
+
+def test_a_policy_in_a_file_that_does_not_parse_is_exit_2(ready: Home) -> None:
+    ready.write("policies/x.json", "{ broken")
+    ready.role("broken", "block", "x")
+
+    ran = ready.validate("plain", "broken")
+
+    assert (ran.code, ran.out) == (2, "")
+
+
+def test_a_role_in_a_file_that_does_not_parse_never_allows(ready: Home) -> None:
+    ready.write("roles/other.json", "{ broken")
+
+    ran = ready.validate("plain", "other")
+
+    assert ran.code in (1, 2)
+    assert "ALLOW" not in ran.out
+
+
 def test_a_load_error_of_the_default_role_is_exit_2(ready: Home) -> None:
     ready.role("broken", "nowhere")
     ready.settings(sevsh={"default_role": "broken"})
