@@ -11,6 +11,7 @@ from redlane.policies.ruleset import RuleSet
 from redlane.state.event import Event
 from redlane.state.events import EventLog
 from redlane.state.history import Filter, History
+from redlane.state.places import Places
 from redlane.state.reviews import Review, Reviews
 from redlane.state.sessions import DEFAULT_SESSION, Session, SessionTable
 
@@ -37,6 +38,7 @@ class Bench:
             EventLog(self.logs),
             self.reviews,
             lambda: self.settings,
+            places=Places(longest_wait=0.05),
         )
 
     @property

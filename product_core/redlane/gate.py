@@ -4,11 +4,8 @@ Whatever goes wrong on the way, in a plugin, on the disk or in a review, is a Bl
 """
 
 import os
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -22,14 +19,12 @@ from redlane.policies.ruleset import RuleSet
 from redlane.state.clock import iso_time
 from redlane.state.event import Event
 from redlane.state.events import EventLog
+from redlane.state.places import Places
 from redlane.state.redaction import excerpt, redact
 from redlane.state.reviews import Review, Reviews, ReviewsFullError, ReviewState
 from redlane.state.sessions import Session, SessionState, SessionTable
 
-__all__ = ["MOST_AT_ONCE", "Gate", "Judgement"]
-
-MOST_AT_ONCE = 16
-"""How many contents of one session are judged at the same time."""
+__all__ = ["Gate", "Judgement"]
 
 LONGEST_REASON = 1_000
 
@@ -78,6 +73,7 @@ class Gate:
         reviews: Reviews,
         review_settings: Callable[[], ReviewSettings],
         *,
+        places: Places | None = None,
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -89,8 +85,7 @@ class Gate:
         self._review_settings = review_settings
         self._clock = clock
         self._timer = timer
-        self._running: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self._places = places or Places()
 
     def decide(
         self,
@@ -159,27 +154,13 @@ class Gate:
         stopped = _why_stopped(session)
         if session is None or stopped:
             return self._block(request, stopped)
-        with self._place(session.id) as free:
+        with self._places.one(session.id) as free:
             if not free:
                 return self._block(request, "too many requests of the session at once")
             role = session.role if request.role is None else request.role
             verdict = judge(self._rules(), role, request.contents)
         stopped = _why_stopped(self._sessions.get(session.id))
         return self._block(request, stopped) if stopped else verdict
-
-    @contextmanager
-    def _place(self, session_id: str) -> Iterator[bool]:
-        """One of the places that a session has for judging; False when none is free."""
-        with self._lock:
-            free = self._running[session_id] < MOST_AT_ONCE
-            self._running[session_id] += free
-        try:
-            yield free
-        finally:
-            with self._lock:
-                self._running[session_id] -= free
-                if not self._running[session_id]:
-                    del self._running[session_id]
 
     def _held(
         self,

@@ -8,9 +8,9 @@ import pytest
 from engine_samples import policy, rules
 from gate_bench import Bench, content
 
-from redlane.gate import MOST_AT_ONCE
 from redlane.model.policy import Context, Policy
 from redlane.model.verdict import Decision
+from redlane.state.places import MOST_AT_ONCE
 from redlane.state.sessions import DEFAULT_SESSION, Session
 
 Make = Callable[..., Bench]

@@ -114,18 +114,13 @@ def build(
         events=events,
         metrics=metrics,
         rendering=rendering,
-        reload=partial(_reload, rules, table, paths, metrics),
+        reload=partial(_reload, rules, paths, metrics),
     )
 
 
-def _reload(
-    rules: Rules, table: SessionTable, paths: Paths, metrics: Metrics
-) -> Loaded:
+def _reload(rules: Rules, paths: Paths, metrics: Metrics) -> Loaded:
     """Load again; what is returned is in force if it has no errors."""
-    fresh = rules.reload(
-        roles=lambda: {each.role for each in table.list() if each.role},
-        prepare=lambda fresh: write_timeout(paths, fresh.settings),
-    )
+    fresh = rules.reload(lambda fresh: write_timeout(paths, fresh.settings))
     metrics.count_reload(ok=not fresh.errors)
     return fresh
 

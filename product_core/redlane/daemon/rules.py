@@ -6,12 +6,25 @@ wrong with it, the rules of before stay as they are.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 
+from redlane.policies.check import compile_errors
 from redlane.policies.loaded import Loaded
 from redlane.policies.ruleset import RuleSet
 
-__all__ = ["Rules"]
+__all__ = ["Rules", "compiled"]
+
+
+def compiled(loaded: Loaded) -> Loaded:
+    """What was loaded, with each role compiled, or an error why one cannot be.
+
+    A role that does not compile would block everything without a word; one that does
+    is ready before it is in force, so that no verdict waits for it.
+    """
+    if loaded.errors:
+        return loaded
+    return replace(loaded, findings=(*loaded.findings, *compile_errors(loaded)))
 
 
 class Rules:
@@ -20,7 +33,7 @@ class Rules:
     def __init__(self, load: Callable[[], Loaded], loaded: Loaded) -> None:
         """`load` made `loaded` and will make all that come after it."""
         self._load = load
-        self._loaded = loaded
+        self._loaded = compiled(loaded)
         self._reloading = threading.Lock()
         self.last_reload: float | None = None
 
@@ -34,19 +47,14 @@ class Rules:
         """The rules in force."""
         return self._loaded.ruleset
 
-    def reload(
-        self, roles: Callable[[], Iterable[str]], prepare: Callable[[Loaded], None]
-    ) -> Loaded:
+    def reload(self, prepare: Callable[[Loaded], None]) -> Loaded:
         """Load again; what is returned is in force if it has no errors.
 
-        The roles in use are compiled before the swap, so that no verdict waits for it;
         `prepare` may raise to keep the old rules.
         """
         with self._reloading:
-            fresh = self._load()
+            fresh = compiled(self._load())
             if not fresh.errors:
-                for role in roles():
-                    fresh.ruleset.rules(role)
                 prepare(fresh)
                 self._loaded = fresh
                 self.last_reload = time.time()

@@ -1,0 +1,71 @@
+"""How many contents of a session are judged at once, and how many wait to be.
+
+Judging can take seconds, where a checker is asked. A session that asks for more than
+its share waits for itself and for nobody else; past a bound it is refused.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["MOST_AT_ONCE", "MOST_WAITING", "Places"]
+
+MOST_AT_ONCE = 16
+"""How many contents of one session are judged at the same time."""
+
+MOST_WAITING = 32
+"""How many contents of one session wait for that; more are refused."""
+
+LONGEST_WAIT = 5.0
+"""Seconds after which one that waits is refused: who asked has given up by then."""
+
+
+class Places:
+    """The places that each session has for judging; safe for several threads."""
+
+    def __init__(self, longest_wait: float = LONGEST_WAIT) -> None:
+        """All places are free."""
+        self._longest_wait = longest_wait
+        self._running: Counter[str] = Counter()
+        self._waiting: Counter[str] = Counter()
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def one(self, session: str) -> Iterator[bool]:
+        """A place for as long as the block lasts; False when there was none."""
+        entered = self._enter(session)
+        try:
+            yield entered
+        finally:
+            if entered:
+                self._leave(session)
+
+    def _enter(self, session: str) -> bool:
+        with self._changed:
+            if self._is_full(session) and self._waiting[session] >= MOST_WAITING:
+                return False
+            self._waiting[session] += 1
+            try:
+                free = self._changed.wait_for(
+                    lambda: not self._is_full(session), self._longest_wait
+                )
+                self._running[session] += free
+            finally:
+                _subtract(self._waiting, session)
+            return free
+
+    def _is_full(self, session: str) -> bool:
+        return self._running[session] >= MOST_AT_ONCE
+
+    def _leave(self, session: str) -> None:
+        with self._changed:
+            _subtract(self._running, session)
+            self._changed.notify_all()
+
+
+def _subtract(counter: "Counter[str]", name: str) -> None:
+    """One less; what is at zero is forgotten, because sessions come and go."""
+    counter[name] -= 1
+    if not counter[name]:
+        del counter[name]
