@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from redlane.cli.parser import Commands, add_command
+from redlane.contexts.shell.orphans import adopter_of_orphans
 from redlane.contexts.shell.programs import program
 from redlane.control.client import Client
 from redlane.errors import RedlaneError, UsageError
 from redlane.paths import Paths
 
 __all__ = ["register"]
+
+_LONGEST_LABEL = 200
 
 
 def register(commands: Commands) -> None:
@@ -66,7 +69,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _opening(role: str | None, label: str) -> Mapping[str, object]:
-    opening: dict[str, object] = {"label": "".join(c for c in label if c.isprintable())}
+    shown = "".join(each for each in label if each.isprintable())[:_LONGEST_LABEL]
+    opening = {"label": shown, "reaper_pid": adopter_of_orphans()}
     return opening if role is None else {**opening, "role": role}
 
 

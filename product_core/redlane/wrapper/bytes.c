@@ -1,7 +1,6 @@
 /* Growing buffers; running out of memory is a refusal. */
 #include "wrapper.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,14 +45,16 @@ void bytes_add_quoted(struct bytes *bytes, const char *word) {
     bytes_add_text(bytes, "'");
 }
 
+/* At least the beginning of a small file or record; a short read is the last. */
 bool bytes_read_file(struct bytes *bytes, const char *path, size_t most) {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (file < 0) return false;
     char piece[4096];
     ssize_t got;
-    while (bytes->length < most &&
-           ((got = read(file, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR)))
+    do {
+        got = read(file, piece, sizeof piece);
         if (got > 0) bytes_add(bytes, piece, (size_t)got);
+    } while (got == sizeof piece && bytes->length < most);
     close(file);
     return bytes->length > 0;
 }

@@ -1,26 +1,30 @@
 """A real bash that runs what it is given and reports how each command ended.
 
 It is interactive, with job control, but reads its commands from a pipe that only we
-write to. A command runs with the terminal as its standard input and never sees our two
-descriptors, so nothing that it does can put a command past the guard.
+write to. A command has the terminal as its standard input and our descriptors are
+hidden from it. A shell that was made to close them all the same would go on reading
+from the terminal by itself: it is ended.
 """
 
 import os
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import NoReturn, Self
 
 from redlane.contexts.shell.client.environment import clean_environment
+from redlane.contexts.shell.client.message import tell
 from redlane.contexts.shell.client.startup import quoted
 
 __all__ = ["EndedError", "GuardedShell"]
 
 _SHELL = ("/bin/bash", "--norc", "--noprofile", "--noediting", "+H", "-i")
-_BEGIN = b"set +o history; export -n PS1 PS2"
+_BEGIN = b"set +o history; export -n PS1 PS2\n"
+_LOOK_SECONDS, _LOST_SECONDS, _POLL_SECONDS = 0.05, 0.5, 0.005
 
 
 class EndedError(Exception):
@@ -39,30 +43,30 @@ class GuardedShell:
     """
 
     def __init__(self, terminal: int) -> None:
-        """`terminal` is an open descriptor of it."""
+        """`terminal` is an open descriptor of it, and is standard input too."""
         self._terminal = terminal
         self._group = os.getpgrp()
         self._reports, status = os.pipe()
+        commands, self._commands = os.pipe()
         self._report = b"\\builtin printf '%%s\\0' \"$?\" >&%d\n" % status
-        # With the terminal as its input, and without our two descriptors.
-        self._input = b" <&%d %d<&- %d>&-\n" % (terminal, terminal, status)
-        environment = clean_environment()
-        self._process = process = subprocess.Popen(
+        self._around = b" <&%d %d<&- %d>&-\n" % (terminal, terminal, status)
+        self._process = subprocess.Popen(
             _SHELL,
-            stdin=subprocess.PIPE,
-            env={**environment, b"PS1": b"", b"PS2": b""},
+            stdin=commands,
+            env={**clean_environment(), b"PS1": b"", b"PS2": b""},
             pass_fds=(status, terminal),
         )
         os.close(status)
-        assert process.stdin is not None  # noqa: S101  # it is the pipe asked for
-        self._commands = process.stdin
+        os.close(commands)
+        self._called = b""
         self._signals = {
             number: signal.signal(number, signal.SIG_IGN)
             for number in (signal.SIGTTOU, signal.SIGTTIN, signal.SIGTSTP)
         }
         with self._terminal_back():
-            self._write(_BEGIN + b"\n" + self._report)
+            self._write(_BEGIN + self._report)
             self._await_report()
+        self._called = self._command_line()
 
     def __enter__(self) -> Self:
         """Nothing more to do."""
@@ -70,8 +74,9 @@ class GuardedShell:
 
     def __exit__(self, *_: object) -> None:
         """Let the shell end as at the end of its input."""
-        with suppress(EndedError):
-            self.close()
+        if self._process.poll() is None:
+            with suppress(EndedError):
+                self.close(0)
         os.close(self._reports)
         for number, handler in self._signals.items():
             signal.signal(number, handler)
@@ -89,41 +94,72 @@ class GuardedShell:
 
         Raises EndedError when the shell itself has ended by it.
         """
-        before = b"(exit %d)\n" % status if status else b""
-        command = b"\\builtin eval " + quoted(text) + self._input
+        command = b"\\builtin eval " + quoted(text) + self._around
         with self._terminal_back():
             self._give_terminal(os.getpgid(self._process.pid))
-            self._write(b"set +H\n" + before + command + self._report)
+            self._write(b"set +H\n" + _status(status) + command + self._report)
             return self._await_report()
 
-    def close(self) -> int:
-        """End the shell's input and wait; raises EndedError with its status."""
+    def close(self, status: int) -> int:
+        """End the shell's commands, `$?` as `status`; raises EndedError."""
         with self._terminal_back():
             with suppress(OSError):
                 self._give_terminal(os.getpgid(self._process.pid))
-            with suppress(BrokenPipeError):
-                self._commands.close()
+            self._write(_status(status))
+            os.close(self._commands)
             raise EndedError(self._process.wait())
 
     def _write(self, text: bytes) -> None:
         try:
-            self._commands.write(text)
-            self._commands.flush()
+            while text:
+                text = text[os.write(self._commands, text) :]
         except BrokenPipeError:
             raise EndedError(self._process.wait()) from None
 
     def _await_report(self) -> int:
-        """The status that the shell reports; a shell that ends has reported all."""
+        """The status that the shell reports; raises EndedError when it will not."""
         report = b""
-        with os.fdopen(os.pidfd_open(self._process.pid), "rb") as ended:
-            while not report.endswith(b"\0"):
-                ready = select.select([self._reports, ended.fileno()], [], [])[0]
-                piece = os.read(self._reports, 64) if self._reports in ready else b""
-                if not piece:
-                    raise EndedError(self._process.wait())
-                report += piece
+        while not report.endswith(b"\0"):
+            if not select.select([self._reports], [], [], _LOOK_SECONDS)[0]:
+                self._look()
+                continue
+            piece = os.read(self._reports, 64)
+            if not piece:
+                self._await_end()
+            report += piece
         last = report.split(b"\0")[-2]
         return int(last) if last.isdigit() else 1
+
+    def _command_line(self) -> bytes:
+        try:
+            return Path(f"/proc/{self._process.pid}/cmdline").read_bytes()
+        except OSError:
+            return b""
+
+    def _reads_commands(self) -> bool:
+        """Whether anybody can still read what we write."""
+        commands = select.poll()
+        commands.register(self._commands, 0)
+        return not commands.poll(0)
+
+    def _look(self) -> None:
+        """End a shell that has lost our commands without becoming another program."""
+        if not self._reads_commands() and self._command_line() == self._called:
+            self._cut_off()
+
+    def _cut_off(self) -> None:
+        tell(b"the shell was cut off from its guard; ended")
+        self._process.kill()
+
+    def _await_end(self) -> NoReturn:
+        """The shell reports no more: it ends, or it has become another program."""
+        deadline = time.monotonic() + _LOST_SECONDS
+        while self._process.poll() is None and self._reads_commands():
+            if time.monotonic() > deadline:
+                self._cut_off()
+            time.sleep(_POLL_SECONDS)
+        self._look()
+        raise EndedError(self._process.wait())
 
     def _give_terminal(self, group: int) -> None:
         with suppress(OSError):
@@ -136,3 +172,8 @@ class GuardedShell:
             yield
         finally:
             self._give_terminal(self._group)
+
+
+def _status(status: int) -> bytes:
+    """The line that makes `$?` what it was."""
+    return b"(exit %d)\n" % status if status else b""

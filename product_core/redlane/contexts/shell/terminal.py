@@ -59,7 +59,7 @@ def _run_next(shell: GuardedShell, place: Place, role: str | None, status: int) 
     try:
         text = _read_command(_prompt(role, directory))
         if text is None:
-            return shell.close()
+            return shell.close(status)
         return _judge_and_run(shell, place, text, status)
     except KeyboardInterrupt:
         sys.stderr.write("\n")

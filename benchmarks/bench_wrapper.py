@@ -1,0 +1,104 @@
+"""What the shell wrapper costs: whole commands, run in turn, against plain bash.
+
+A daemon of its own judges under a role of one policy. The runs are interleaved, so
+that whatever else the machine does falls on all of them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from measure import duration, percentile, print_table, ratio
+
+from redlane.contexts.shell.programs import compile_programs, write_fallbacks
+
+RUNS = int(os.environ.get("BENCH_RUNS", "200"))
+SCRIPTS = Path(sys.executable).parent
+BASH = ("/bin/bash", "-c", "true")
+POLICY = {"id": "no-rm", "type": "Simple", "action": "Block", "pattern": "rm -rf"}
+
+
+@contextmanager
+def daemon(home: Path) -> Iterator[Mapping[str, str]]:
+    """A daemon in `home`; the environment of its clients."""
+    directory = home / ".redlane"
+    for name, document in (
+        ("policies/p.json", POLICY),
+        ("roles/r.json", {"name": "bench", "policies": ["no-rm"]}),
+    ):
+        path = directory / name
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(document))
+    environment = {"HOME": str(home), "PATH": os.defpath}
+    redlane = str(SCRIPTS / "redlane")
+    subprocess.run([redlane, "start", "--role", "bench"], env=environment, check=True)
+    try:
+        yield environment
+    finally:
+        subprocess.run([redlane, "stop"], env=environment, check=True)
+
+
+def once(words: tuple[str, ...], environment: Mapping[str, str]) -> float:
+    """The seconds that one run takes, from before its start to its end."""
+    start = time.perf_counter()
+    pid = os.posix_spawn(words[0], words, environment)
+    _, status = os.waitpid(pid, 0)
+    assert status == 0, words
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print the least and the middle of the times, and how many times bash's."""
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        assert compile_programs(home / "compiled")
+        write_fallbacks(home / "python")
+        commands = {
+            "bash -c true": BASH,
+            "redlane-sh, compiled": (str(home / "compiled/redlane-sh"), *BASH[1:]),
+            "redlane-sh, in Python": (str(home / "python/redlane-sh"), *BASH[1:]),
+            "redlane validate": (
+                str(SCRIPTS / "redlane"),
+                "validate",
+                "true",
+                "-r",
+                "bench",
+            ),
+        }
+        with daemon(home) as environment:
+            times = measure(commands, environment)
+    plain = times["bash -c true"]
+    rows = [row(name, taken, plain) for name, taken in times.items()]
+    print_table(("command", "least", "x bash", "p50", "x bash"), rows)
+
+
+def measure(
+    commands: Mapping[str, tuple[str, ...]], environment: Mapping[str, str]
+) -> dict[str, list[float]]:
+    """Run each command in turn, many times over; the slow one less often."""
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for run in range(RUNS):
+        for name, words in commands.items():
+            if run % 20 == 0 or "validate" not in name:
+                times[name].append(once(words, environment))
+    return times
+
+
+def row(name: str, taken: list[float], plain: list[float]) -> tuple[str, ...]:
+    """One line of the table."""
+    middle, reference = percentile(taken, 50), percentile(plain, 50)
+    return (
+        name,
+        *(duration(min(taken)), ratio(min(taken), min(plain))),
+        *(duration(middle), ratio(middle, reference)),
+    )
+
+
+if __name__ == "__main__":
+    main()
