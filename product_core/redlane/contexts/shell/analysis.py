@@ -8,9 +8,11 @@ from collections.abc import Iterable
 
 from redlane.contexts.shell.code import commands_in_code
 from redlane.contexts.shell.command import Command
-from redlane.contexts.shell.expansion import Expander, Fields
+from redlane.contexts.shell.expansion import Fields
 from redlane.contexts.shell.findings import Findings
 from redlane.contexts.shell.inner import Code, File, Inner, Text, Words
+from redlane.contexts.shell.limits import LIGHT, STRICT, Budget, Limits
+from redlane.contexts.shell.names import dependencies
 from redlane.contexts.shell.reader import read
 from redlane.contexts.shell.scope import Scope, Stream
 from redlane.contexts.shell.scripts import MOST_BYTES, read_script
@@ -22,23 +24,45 @@ __all__ = ["Analysis"]
 _NOTHING = Stream()
 _LOOPS = frozenset({"for", "while", "until", "select"})
 _MOST_TEXTS = 16
+_FEWEST_STEPS = 5_000
+_STEPS_A_CHARACTER = 4
+_MOST_MADE = 32 * 1024 * 1024
+_MOST_MADE_BY_SCRIPT = 1024 * 1024
 _CERTAIN = frozenset({"", "{", "(("})
 
 
 class Analysis:
     """One walk over a text; what it finds goes into `findings`."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(
+        self,
+        findings: Findings,
+        limits: Limits = STRICT,
+        budget: Budget | None = None,
+        depth: int = 0,
+        active: frozenset[str] = frozenset(),
+    ) -> None:
         self.findings = findings
-        self._depth = 0
-        self._active: set[str] = set()
+        self.limits = limits
+        self.budget = budget or Budget(_FEWEST_STEPS, _MOST_MADE)
+        self._depth = depth
+        self._outermost = budget is None
+        self._active = set(active)
+        self._calls: dict[int, int] = {}
+        self._called: dict[tuple[object, ...], tuple[Group, Stream]] = {}
         self._later: list[tuple[Group | Text, Scope]] = []
+        self._postponed: dict[str | int, Group | Text] = {}
 
     def text(self, text: str, scope: Scope) -> None:
         """Walk the text that was given, then all that it put off."""
-        self._pipelines(read(text), scope, _NOTHING)
+        self.budget.allow(len(text))
+        self._pipelines(read(text, self._depth), scope, _NOTHING)
+        self._finish()
+
+    def _finish(self) -> None:
         while self._later:
             what, where = self._later.pop()
+            where = where.calling(())
             if isinstance(what, Text):
                 self._inner(Text(what.text, what.parameters), where, _NOTHING)
             else:
@@ -60,9 +84,12 @@ class Analysis:
 
     def _pipeline(self, pipeline: Pipeline, scope: Scope, stdin: Stream) -> Stream:
         forms = []
+        subshells = len(pipeline.stages) > 1
+        scope.uncertain += subshells
         for stage in pipeline.stages:
             stdin, form = self._stage(stage, scope, stdin)
             forms.append(form)
+        scope.uncertain -= subshells
         if len(forms) > 1:
             self.findings.command(" | ".join(forms))
         return stdin
@@ -77,7 +104,7 @@ class Analysis:
     def _group(self, group: Group, scope: Scope, stdin: Stream) -> tuple[Stream, str]:
         if group.function:
             scope.functions[group.function] = group
-            self._later.append((group, scope))
+            self._postpone(group, id(group), scope)
             self._fork_bomb(group)
             return _NOTHING, f"{group.function}()"
         carrier = Simple(redirections=group.redirections)
@@ -96,16 +123,15 @@ class Analysis:
         if group.values:
             self._loop_values(group, scope)
         output = self._pipelines(group.body, scope, stdin)
-        if group.opener in _LOOPS and scope.variables:
+        if group.opener in _LOOPS and scope.variables and self.limits.loops > 1:
             output = self._pipelines(group.body, scope, stdin)
         scope.uncertain -= not certain
         return output
 
     def _loop_values(self, group: Group, scope: Scope) -> None:
-        expander = Expander(scope, lambda part: self.substitute(part, scope).texts())
-        found = [
-            field for fields in expander.commands(group.values) for field in fields
-        ]
+        carrier = Command(self, Simple(), scope, _NOTHING)
+        meanings = carrier.meanings(group.values)
+        found = [field for fields in meanings for field in fields]
         if group.variable:
             scope.assign(group.variable, tuple(found) or (None,))
 
@@ -138,16 +164,27 @@ class Analysis:
         return output
 
     def call(self, name: str, argv: Fields, scope: Scope, stdin: Stream) -> Stream:
-        """Walk the body of a function for one call of it; a recursion once."""
+        """Walk the body of a function for one call of it; a recursion once.
+
+        A call that can find nothing new is not walked again.
+        """
         key = f"function {name}"
         if key in self._active:
             return _NOTHING
+        group = scope.functions[name]
+        state = (id(group), *_state(name, argv, scope), stdin)
+        if state in self._called:
+            return self._called[state][1]
+        walked = self._calls.get(id(group), 0)
+        if walked >= self.limits.calls:
+            return _NOTHING
+        self._calls[id(group)] = walked + 1
         self._active.add(key)
         self._enter()
-        called = scope.calling(argv[1:])
-        output = self._group_body(scope.functions[name], called, stdin)
+        output = self._group_body(group, scope.calling(argv[1:]), stdin)
         self._depth -= 1
         self._active.discard(key)
+        self._called[state] = group, output
         return output
 
     def _inner(self, inner: Inner, scope: Scope, stdin: Stream) -> Stream:
@@ -167,7 +204,7 @@ class Analysis:
 
     def _text(self, inner: Text, scope: Scope, stdin: Stream) -> Stream:
         if inner.later:
-            self._later.append((inner, scope))
+            self._postpone(inner, inner.text, scope)
             return _NOTHING
         if not inner.text.strip() or inner.text in self._active:
             return _NOTHING
@@ -193,11 +230,32 @@ class Analysis:
         script = read_script(inner.path, scope.cwd)
         if script is None or script.path in self._active:
             return
-        self._active.add(script.path)
-        self.findings.scripts += 1
-        self._text(Text(script.text, parameters), scope, stdin)
-        self.findings.scripts -= 1
-        self._active.discard(script.path)
+        if self.findings.is_new(script.path):
+            self.budget.allow(_STEPS_A_CHARACTER * len(script.text))
+        depth, active = self._depth, frozenset({*self._active, script.path})
+        call = Text(script.text, parameters)
+        if self._outermost:
+            findings = self.findings.beside()
+            budget = Budget(_FEWEST_STEPS, _MOST_MADE_BY_SCRIPT, self.budget)
+            try:
+                walk = Analysis(findings, STRICT, budget, depth, active)
+                walk.script(call, scope, stdin)
+            except TooComplex:
+                pass
+            else:
+                self.findings.take(findings)
+                return
+        walk = Analysis(self.findings, LIGHT, self.budget, depth, active)
+        walk.script(call, scope, stdin)
+
+    def script(self, call: Text, scope: Scope, stdin: Stream) -> None:
+        """Walk a script within the limits of this walk, and all that it puts off."""
+        outer, scope.most_values = scope.most_values, self.limits.values
+        try:
+            self._text(call, scope, stdin)
+            self._finish()
+        finally:
+            scope.most_values = outer
 
     def _code(self, inner: Code, scope: Scope, stdin: Stream) -> None:
         self.findings.string(inner.text)
@@ -210,6 +268,14 @@ class Analysis:
         outputs = [self._inner(each, scope, stdin) for each in found]
         return Stream(lambda: _joined(outputs)) if outputs else _NOTHING
 
+    def run_program(self, path: str, run: Inner, scope: Scope, stdin: Stream) -> None:
+        """Walk a script that is named by its path as a command; not inside itself."""
+        key = f"program {path}"
+        if key not in self._active:
+            self._active.add(key)
+            self._inner(run, scope, stdin)
+            self._active.discard(key)
+
     def run_output(self, part: Substitution, scope: Scope, stdin: Stream) -> None:
         """Walk what a substitution prints, because that is run as a command."""
         output = self.substitute(part, scope)
@@ -218,10 +284,25 @@ class Analysis:
         origin = " ; ".join(_pipeline_form(each) for each in part.body)
         self.findings.command(f"{origin} | sh")
 
+    def _postpone(self, what: Group | Text, key: str | int, scope: Scope) -> None:
+        """Walk something at the end, once: it may put itself off again."""
+        if key not in self._postponed:
+            self._postponed[key] = what
+            self._later.append((what, scope))
+
     def _enter(self) -> None:
         self._depth += 1
         if self._depth > MOST_NESTED:
             raise TooComplex(f"commands are nested more than {MOST_NESTED} deep")
+
+
+def _state(name: str, argv: Fields, scope: Scope) -> tuple[object, ...]:
+    """All that what a function does may depend on, its input apart."""
+    used = dependencies(name, scope.functions)
+    known = scope.variables
+    values = tuple((each, known[each]) for each in sorted(used) if each in known)
+    takes = any(each.isdigit() or each in "@*#" for each in used)
+    return (argv if takes else (), values)
 
 
 def _joined(outputs: list[Stream]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import dropwhile
 from typing import Protocol
 
 from redlane.contexts.shell.effects import apply_effect
@@ -9,6 +10,7 @@ from redlane.contexts.shell.expansion import Expander, Fields
 from redlane.contexts.shell.findings import Findings
 from redlane.contexts.shell.inner import File, Inner, Words
 from redlane.contexts.shell.known import is_odd, spellings
+from redlane.contexts.shell.limits import Budget, Limits
 from redlane.contexts.shell.output import known_output
 from redlane.contexts.shell.scope import Scope, Stream, Value
 from redlane.contexts.shell.scripts import (
@@ -26,6 +28,7 @@ __all__ = ["Command", "Walker"]
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\+?)=")
 _INPUTS = frozenset({"<", "<>"})
 _HERE = frozenset({"<<", "<<-"})
+_UNKNOWN = ("$", "`")
 _LONGEST_VALUE = 64 * 1024
 _READS_FILES = frozenset({"cat", "head", "tail", "tac", "rev", "base64", "xxd", "sed"})
 _NOTHING = Stream()
@@ -35,12 +38,17 @@ class Walker(Protocol):
     """What a command needs of the walk that it is part of."""
 
     findings: Findings
+    limits: Limits
+    budget: Budget
 
     def substitute(self, part: Substitution, scope: Scope) -> Stream:
         """Walk a substitution and tell what it prints."""
 
     def run_inner(self, found: Iterable[Inner], scope: Scope, stdin: Stream) -> Stream:
         """Walk what a command runs, and tell what that prints."""
+
+    def run_program(self, path: str, run: Inner, scope: Scope, stdin: Stream) -> None:
+        """Walk a script that is named by its path as a command."""
 
     def call(self, name: str, argv: Fields, scope: Scope, stdin: Stream) -> Stream:
         """Walk the body of a function for one call."""
@@ -67,7 +75,8 @@ class Command:
     def run(self) -> tuple[Stream, str]:
         """Walk the command; what it prints, and its normal form."""
         simple = self._simple
-        meanings = self._meanings(simple.words)
+        self._walker.budget.step()
+        meanings = self.meanings(simple.words)
         before = self._assign() if simple.assignments else ""
         self.redirected()
         if not simple.words:
@@ -86,14 +95,15 @@ class Command:
         form = " ".join(argv)
         if not form.strip():
             return _NOTHING
+        self._walker.budget.step()
         self._walker.findings.command(form)
         assignment = _ASSIGNMENT.match(argv[0])
         if assignment:
             self._walker.findings.assigned[assignment[1]] = None
             self._set(assignment[1], (argv[0][assignment.end() :],), lasting=False)
             return self.words(argv[1:])
-        if argv[0].startswith(("$", "`")) and len(argv) > 1:
-            self.words(argv[1:])
+        if argv[0].startswith(_UNKNOWN):
+            self.words(tuple(dropwhile(_is_unknown, argv)))
         meanings = [argv]
         if is_odd(form):
             meanings += spellings(argv)
@@ -153,7 +163,8 @@ class Command:
         if target != place and is_odd(target):
             self._walker.findings.command(f"> {place}")
 
-    def _meanings(self, words: list[Word]) -> list[Fields]:
+    def meanings(self, words: list[Word]) -> list[Fields]:
+        """Each list of fields that the words may come to."""
         for word in words:
             if not isinstance(word, str):
                 return self._expansion().commands(words)
@@ -164,7 +175,10 @@ class Command:
 
     def _expansion(self) -> Expander:
         if self._expander is None:
-            self._expander = Expander(self._scope, self._outputs)
+            walker = self._walker
+            self._expander = Expander(
+                self._scope, self._outputs, walker.limits, walker.budget
+            )
         return self._expander
 
     def _outputs(self, part: Substitution) -> tuple[str, ...]:
@@ -198,7 +212,7 @@ class Command:
 
     def _values(self, assignment: Assignment) -> tuple[Value, ...]:
         if isinstance(assignment.value, list):
-            return tuple(self._meanings(assignment.value))
+            return tuple(self.meanings(assignment.value))
         return tuple(self._texts(assignment.value))
 
     def _set(
@@ -235,11 +249,8 @@ class Command:
                 found.append((real, *rest))
             words = script_words(name, scope.cwd)
             if words or scope.place(name) in scope.files:
-                self._walker.run_inner(
-                    [Words((*words, *rest))] if words else [File(name, rest)],
-                    scope,
-                    self._stdin,
-                )
+                run = Words((*words, *rest)) if words else File(name, rest)
+                self._walker.run_program(scope.place(name), run, scope, self._stdin)
         for each in found:
             self._walker.findings.command(" ".join(each))
         return found
@@ -302,6 +313,11 @@ def _chained(old: Stream, new: Stream) -> Stream:
         return tuple(dict.fromkeys((*new.texts(), *both, *old.texts())))[:16]
 
     return Stream(texts)
+
+
+def _is_unknown(word: str) -> bool:
+    """Whether a word is what an expansion was kept as."""
+    return word.startswith(_UNKNOWN)
 
 
 def _plain(value: Value) -> str:

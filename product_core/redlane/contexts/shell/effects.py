@@ -10,6 +10,7 @@ from redlane.contexts.shell.scope import Scope, Stream
 __all__ = ["apply_effect"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_LONGEST_PATH = 4096
 _OUTPUT_OPTIONS = frozenset({"-o", "-O", "--output", "--output-document"})
 
 Effect = Callable[[Sequence[str], Scope, Stream], None]
@@ -24,10 +25,11 @@ def apply_effect(argv: Sequence[str], name: str, scope: Scope, stdin: Stream) ->
 
 def _change_directory(argv: Sequence[str], scope: Scope, _: Stream) -> None:
     operands = [each for each in argv[1:] if not each.startswith("-")]
-    if len(operands) == 1 and not operands[0].startswith(("$", "~")):
-        scope.cwd = (
-            scope.place(operands[0]) if scope.cwd or operands[0][:1] == "/" else None
-        )
+    if len(operands) != 1 or operands[0].startswith(("$", "~")):
+        return
+    known = scope.cwd or operands[0].startswith("/")
+    place = scope.place(operands[0])
+    scope.cwd = place if known and len(place) <= _LONGEST_PATH else None
 
 
 def _set(argv: Sequence[str], scope: Scope, _: Stream) -> None:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from itertools import product
 
 from redlane.contexts.shell.braces import expand_braces
+from redlane.contexts.shell.limits import Budget, Limits
 from redlane.contexts.shell.parameters import applied, values_of
-from redlane.contexts.shell.scope import MOST_VALUES, Scope, Value
+from redlane.contexts.shell.scope import Scope, Value
 from redlane.contexts.shell.syntax import (
     Arithmetic,
     Brace,
@@ -24,20 +25,25 @@ from redlane.contexts.shell.words import TooComplex
 
 __all__ = ["Expander"]
 
-_MOST_TEXT = 4 * 1024 * 1024
-
 Fields = tuple[str, ...]
 Segment = tuple[str, bool]
 Outputs = Callable[[Substitution], tuple[str, ...]]
 
 
 class Expander:
-    """Expands the words of one shell; `outputs` tells what a substitution prints."""
+    """Expands the words of one shell.
 
-    def __init__(self, scope: Scope, outputs: Outputs) -> None:
+    `outputs` tells what a substitution prints. What has too many meanings raises, or
+    where `limits` are not strict, every value is seen, but not with every other.
+    """
+
+    def __init__(
+        self, scope: Scope, outputs: Outputs, limits: Limits, budget: Budget
+    ) -> None:
         self._scope = scope
         self._outputs = outputs
-        self._room = _MOST_TEXT
+        self._limits = limits
+        self._budget = budget
         self._unknown = False
         self._leaves_out = False
         self._leads = False
@@ -62,19 +68,20 @@ class Expander:
 
     def _alternatives(self, words: list[Word], *, leaves_out: bool) -> list[Fields]:
         choices: list[list[Fields]] = []
-        count = 1
+        count, leads = 1, True
         self._leaves_out = leaves_out
         for word in words:
             if isinstance(word, str):
                 choices.append([(word,)])
                 continue
-            self._leads = not any(any(each) for each in choices)
+            leads = leads and not any(choices[-1:] and choices[-1])
+            self._leads = leads
             for piece in expand_braces(word):
                 fields = self._fields(piece)
                 choices.append(fields)
                 count *= max(len(fields), 1)
-                if count > MOST_VALUES:
-                    raise TooComplex("a command has too many possible meanings")
+        if count > self._limits.values:
+            return self._side_by_side(choices)
         if count == 1:
             return [tuple(field for each in choices for field in each[0])]
         return [
@@ -88,28 +95,57 @@ class Expander:
         found = dict.fromkeys(self._split(each) for each in self._segments(word))
         return list(found)
 
-    def _segments(self, word: Iterable[Part]) -> list[tuple[Segment, ...]]:
+    def _segments(self, word: Iterable[Part]) -> list[list[Segment]]:
         """The alternatives of a word, each a row of stretches with their splitting."""
-        rows: list[tuple[Segment, ...]] = [()]
+        rows: list[list[Segment]] = [[]]
         parts = list(word)
         for place, part in enumerate(parts):
             if isinstance(part, str):
-                rows = [(*row, (str(part), False)) for row in rows]
-                continue
-            following = parts[place + 1] if place + 1 < len(parts) else None
-            before = parts[place - 1] if place else None
-            options = self._options(part, before, following)
-            rows = [(*row, *option) for row in rows for option in options]
-            if len(rows) > MOST_VALUES:
-                raise TooComplex("a word has too many possible meanings")
-            self._spend(rows)
+                options: list[tuple[Segment, ...]] = [((str(part), False),)]
+            else:
+                before = parts[place - 1] if place else None
+                following = parts[place + 1] if place + 1 < len(parts) else None
+                options = self._options(part, before, following)
+            rows = self._combined(rows, options)
         return rows
 
-    def _spend(self, rows: list[tuple[Segment, ...]]) -> None:
-        """Account for the text made, so that growth by doubling comes to an end."""
-        self._room -= sum(len(text) for row in rows for text, _ in row)
-        if self._room < 0:
-            raise TooComplex("the text expands to more than can be judged")
+    def _combined(
+        self, rows: list[list[Segment]], options: list[tuple[Segment, ...]]
+    ) -> list[list[Segment]]:
+        """Every row with every option behind it."""
+        if len(rows) * len(options) > self._limits.values:
+            return self._paired(rows, options)
+        made = sum(len(text) for each in options for text, _ in each)
+        self._budget.made(len(rows) * made)
+        if len(options) == 1:
+            for row in rows:
+                row.extend(options[0])
+            return rows
+        return [[*row, *option] for row in rows for option in options]
+
+    def _paired(
+        self, rows: list[list[Segment]], options: list[tuple[Segment, ...]]
+    ) -> list[list[Segment]]:
+        """Each row with one option and each option with one row."""
+        if self._limits.strict:
+            raise TooComplex("a word has too many possible meanings")
+        size = min(max(len(rows), len(options)), self._limits.values)
+        pairs = [
+            [*rows[place % len(rows)], *options[place % len(options)]]
+            for place in range(size)
+        ]
+        self._budget.made(sum(len(text) for row in pairs for text, _ in row))
+        return pairs
+
+    def _side_by_side(self, choices: list[list[Fields]]) -> list[Fields]:
+        """Each word with each of its values, though not with every other's."""
+        if self._limits.strict:
+            raise TooComplex("a command has too many possible meanings")
+        known = [each for each in choices if each]
+        return [
+            tuple(field for each in known for field in each[place % len(each)])
+            for place in range(max(map(len, known)))
+        ]
 
     def _options(
         self, part: Part, before: Part | None, following: Part | None

@@ -15,8 +15,7 @@ class Findings:
     `words` holds the commands word by word, `assigned` the variables that are set by
     an assignment or a loop.
 
-    A script on disk may hold more commands than a command line: `scripts` above zero
-    counts towards the larger bound.
+    Scripts on disk may hold more commands than a command line.
     """
 
     def __init__(self) -> None:
@@ -24,7 +23,7 @@ class Findings:
         self.commands: dict[str, None] = {}
         self.words: dict[tuple[str, ...], None] = {}
         self.assigned: dict[str, None] = {}
-        self.scripts = 0
+        self._scripts: set[str] = set()
         self._room = _MOST_BYTES
 
     def command(self, form: str) -> None:
@@ -33,7 +32,7 @@ class Findings:
             return
         self.commands[form] = None
         self._spend(form)
-        most = _MOST_SCRIPT_COMMANDS if self.scripts else _MOST_COMMANDS
+        most = _MOST_SCRIPT_COMMANDS if self._scripts else _MOST_COMMANDS
         if len(self.commands) > most:
             raise TooComplex(f"it holds more than {most} commands")
 
@@ -42,6 +41,27 @@ class Findings:
         if text not in self.strings:
             self.strings[text] = None
             self._spend(text)
+
+    def is_new(self, script: str) -> bool:
+        """Whether the script at a path has not been met before; it is from now on."""
+        known = script in self._scripts
+        self._scripts.add(script)
+        return not known
+
+    def beside(self) -> "Findings":
+        """Findings to try something with, which may be taken over or dropped."""
+        other = Findings()
+        other._scripts = self._scripts
+        return other
+
+    def take(self, other: "Findings") -> None:
+        """Take over what was found beside."""
+        for text in other.strings:
+            self.string(text)
+        for form in other.commands:
+            self.command(form)
+        self.words.update(other.words)
+        self.assigned.update(other.assigned)
 
     def _spend(self, text: str) -> None:
         self._room -= len(text)

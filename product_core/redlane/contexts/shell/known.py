@@ -155,11 +155,17 @@ _CROOKED = re.compile(r"(?<!:)//|/\.{1,2}(?:/|$)")
 _SET_OFF = re.compile(r"\[[^]]*\]|[*?]")
 _ODD = re.compile(r"[/*?\[]")
 _MOST = 32
+_LONGEST_PATH = 1024
 
 
 def is_odd(text: str) -> bool:
     """Whether anything in `text` may have other spellings."""
     return _ODD.search(text) is not None
+
+
+def _is_glob(word: str) -> bool:
+    """Whether a word is a pattern; what is longer than a path is none."""
+    return len(word) <= _LONGEST_PATH and _GLOB.search(word) is not None
 
 
 def spellings(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -169,7 +175,7 @@ def spellings(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
     if "/" in name:
         names.append(name.rpartition("/")[2])
         yield (names[-1], *rest)
-    if _GLOB.search(name):
+    if _is_glob(name):
         pattern = names[-1]
         found = [each for each in _COMMANDS if fnmatchcase(each, pattern)]
         yield from ((each, *rest) for each in found[:_MOST])
@@ -189,7 +195,7 @@ def _globbed(command: str, rest: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     A glob alone in its place, such as `~/*`, means everything and is left as it is.
     """
     for place, word in enumerate(rest):
-        if "/" not in word or not _GLOB.search(word) or not _SET_OFF.sub("", word):
+        if "/" not in word or not _is_glob(word) or not _SET_OFF.sub("", word):
             continue
         for path in _PATHS:
             if fnmatchcase(path, word) and path.count("/") == word.count("/"):

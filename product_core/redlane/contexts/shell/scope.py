@@ -6,13 +6,10 @@ from posixpath import join, normpath
 
 from redlane.contexts.shell.syntax import Group
 
-__all__ = ["MOST_VALUES", "Scope", "Stream", "Value"]
+__all__ = ["Scope", "Stream", "Value"]
 
 Value = str | tuple[str, ...] | None
 """What a variable holds: text, the elements of an array, or something unknown."""
-
-MOST_VALUES = 256
-"""How many values a variable is followed through."""
 
 
 class Stream:
@@ -59,6 +56,7 @@ class Scope:
     links: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
     uncertain: int = 0
+    most_values: int = 256
     assigned: dict[str, None] = field(default_factory=dict)
 
     def child(self, name: str, parameters: tuple[str, ...]) -> "Scope":
@@ -86,7 +84,10 @@ class Scope:
         self.assigned[name] = None
         if self.uncertain:
             values = (*values, *self.variables.get(name, (None,)))
-        self.variables[name] = tuple(dict.fromkeys(values))[: MOST_VALUES + 1]
+        values = tuple(dict.fromkeys(values))
+        if len(values) > self.most_values:
+            values = (None, *values[: self.most_values])
+        self.variables[name] = values
 
     def calling(self, parameters: tuple[str, ...]) -> "Scope":
         """The scope of a function's body: the same shell, other parameters."""

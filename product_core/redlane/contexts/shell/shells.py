@@ -179,9 +179,9 @@ def unwrap_input(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:  # noqa
 def unwrap_remote(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:
     """`ssh`: the words after the host go to a shell there, or else the input does."""
     for option in option_values(argv[1:], ("-o",)):
-        key, _, value = option.replace(" ", "=", 1).partition("=")
-        if key.lower().endswith("command"):
-            yield Text(value, ("sh",))
+        found = re.match(r"(?is)\w*command[ =]\s*(.+)", option)
+        if found:
+            yield Text(found[1], ("sh",))
     for each in commands_after(argv, _SSH):
         if not isinstance(each, Words):
             continue

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from redlane.contexts.shell import code, shells, tools, wrappers
+from redlane.contexts.shell import code, shells, tools, variables, wrappers
 from redlane.contexts.shell.inner import Unwrap
 
 __all__ = ["is_plain", "unwrapper"]
@@ -42,6 +42,10 @@ _UNWRAPPERS: Mapping[str, Unwrap] = MappingProxyType(
         **dict.fromkeys(("fd", "fdfind"), tools.unwrap_fd),
         **dict.fromkeys(("ssh", "autossh", "mosh"), shells.unwrap_remote),
         **dict.fromkeys((".", "source"), shells.unwrap_source),
+        **dict.fromkeys(
+            ("export", "declare", "typeset", "readonly", "local"),
+            variables.unwrap_declaration,
+        ),
         "eval": shells.unwrap_eval,
         "trap": shells.unwrap_trap,
         "alias": shells.unwrap_alias,

@@ -1,11 +1,12 @@
 """Variables whose value a shell or a well-known tool runs as a command."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
 from redlane.contexts.shell.inner import File, Inner, Text
+from redlane.contexts.shell.scope import Stream
 
-__all__ = ["unwrap_assignment"]
+__all__ = ["unwrap_assignment", "unwrap_declaration"]
 
 _COMMANDS = frozenset(
     [
@@ -58,3 +59,11 @@ def unwrap_assignment(name: str, value: str) -> Iterable[Inner]:
         yield Text(value.lstrip("|"), ("sh",), later=True)
     elif name.startswith(_FUNCTION["prefix"]) or value.startswith(_FUNCTION["body"]):
         yield Text(f"f {value}", ("sh",), later=True)
+
+
+def unwrap_declaration(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
+    """`export NAME=value` and its like."""
+    for word in argv[1:]:
+        name, sign, value = word.partition("=")
+        if sign and value:
+            yield from unwrap_assignment(name, value)

@@ -249,12 +249,10 @@ def unwrap_env(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:
         if not word.startswith("-") and not _ASSIGNMENT.match(word):
             break
         rest = " ".join(argv[place + 1 :])
-        if word.startswith("--split-string="):
-            yield Text(f"{word.partition('=')[2]} {rest}")
-        elif re.match(r"-[iv0]*S", word):
-            yield Text(f"{word.partition('S')[2]} {rest}")
-        elif word == "--split-string":
-            yield Text(rest)
+        string = re.match(r"--split-string(?:=|$)|-[iv0]*S", word)
+        if string:
+            yield Text(f"{word[string.end() :]} {rest}")
+            return
     yield from unwrap_prefix(argv, stdin)
 
 

@@ -1,0 +1,116 @@
+"""Scripts on disk are judged as the command strings that they are."""
+
+import os
+from pathlib import Path
+
+import pytest
+from core.shell_views import views
+
+from redlane.contexts.shell.content import ShellContent
+from redlane.contexts.shell.scripts import MOST_BYTES
+
+DANGER = "rm -rf x"
+RUNS = {
+    "shell": "bash s.sh",
+    "shell by path": "bash ./s.sh a b",
+    "shell with options": "sh -eu s.sh",
+    "path": "./s.sh",
+    "source": "source s.sh",
+    "dot": ". ./s.sh",
+    "after cd": "cd sub && ../s.sh",
+    "in a directory": "cd sub; sh t.sh",
+    "wrapped": "sudo nohup bash s.sh &",
+    "input": "sh < s.sh",
+    "through cat": "cat s.sh | sh",
+    "evaluated": 'eval "$(cat s.sh)"',
+    "BASH_ENV": "BASH_ENV=s.sh bash -c ls",
+    "by another script": "bash outer.sh",
+    "link": "./link.sh",
+    "find": r"find . -exec bash s.sh \;",
+}
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> str:
+    script = tmp_path / "s.sh"
+    script.write_text(f"#!/bin/sh\n# it's a script\n{DANGER}\n")
+    script.chmod(0o755)
+    (tmp_path / "link.sh").symlink_to(script)
+    (tmp_path / "outer.sh").write_text("bash inner.sh\n")
+    (tmp_path / "inner.sh").write_text("./s.sh\n")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/t.sh").write_text(DANGER)
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize("text", RUNS.values(), ids=RUNS.keys())
+def test_script_is_read(text: str, scripts: str) -> None:
+    assert DANGER in views(text, cwd=scripts)
+
+
+def test_script_by_absolute_path_needs_no_working_directory(scripts: str) -> None:
+    assert DANGER in views(f"bash {scripts}/s.sh")
+
+
+def test_script_gets_its_parameters(tmp_path: Path) -> None:
+    (tmp_path / "s.sh").write_text('"$@"')
+    assert DANGER in views(f"bash s.sh {DANGER}", cwd=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("first_line", "count"),
+    [
+        ("", 1),
+        ("#!/bin/bash -e", 1),
+        ("#!/usr/bin/env bash", 1),
+        ("#!/usr/bin/env -S bash -e", 1),
+        ("#!/usr/bin/python3", 0),
+        ("#!/usr/bin/env node", 0),
+    ],
+)
+def test_interpreter_decides_whether_a_path_is_a_shell_script(
+    tmp_path: Path, first_line: str, count: int
+) -> None:
+    (tmp_path / "s").write_text(f"{first_line}\n{DANGER}\n")
+    assert views("./s", cwd=str(tmp_path)).count(DANGER) == count
+
+
+def test_interpreter_line_is_a_command_itself(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("#!/bin/rm -rf\n")
+    assert "rm -rf ./s x" in views("./s x", cwd=str(tmp_path))
+
+
+def test_script_that_runs_itself_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "s.sh").write_text(f'bash "$0"; ./s.sh; source s.sh; {DANGER}')
+    assert DANGER in views("bash s.sh", cwd=str(tmp_path))
+
+
+def test_script_written_by_the_command_counts_before_it_is_there(
+    tmp_path: Path,
+) -> None:
+    text = "mkdir -p d && printf 'rm -rf %s' x > d/s.sh && bash d/s.sh"
+    assert DANGER in views(text, cwd=str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["missing", "directory", "fifo", "program", "secret"])
+def test_what_is_no_readable_script_is_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / "directory").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "program").write_bytes(b"\x7fELF\nrm -rf x\n")
+    (tmp_path / "secret").write_text("ls")
+    (tmp_path / "secret").chmod(0)
+    assert DANGER not in views(f"bash {name}; ./{name}", cwd=str(tmp_path))
+
+
+def test_script_too_long_to_be_judged_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "s.sh").write_text("# padding\n" * (MOST_BYTES // 10 + 1) + DANGER)
+    content = ShellContent(b"bash s.sh", cwd=str(tmp_path))
+    assert content.problem is not None
+    assert "s.sh" in content.problem
+
+
+def test_long_script_with_many_meanings_can_still_be_judged(tmp_path: Path) -> None:
+    loops = "\n".join(f"for a{place} in 1 2 3 4 5 6 7 8 9; do" for place in range(6))
+    line = "echo " + " ".join(f"$a{place}" for place in range(6))
+    (tmp_path / "s.sh").write_text(f"{loops}\n{line}\n" + "done\n" * 6 + DANGER)
+    assert DANGER in views("bash s.sh", cwd=str(tmp_path))
