@@ -5,11 +5,13 @@ background process has to say comes through a pipe, because its terminal is gone
 """
 
 import json
+import logging
 import os
 import select
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -19,6 +21,8 @@ from redlane.daemon.lock import running_daemon
 from redlane.errors import DaemonError, RedlaneError
 
 __all__ = ["Outcome", "Report", "check_outside", "detach", "stop_daemon"]
+
+_log = logging.getLogger(__name__)
 
 _START_SECONDS = 120
 _STOP_SECONDS = 20
@@ -82,27 +86,64 @@ def _run(work: Callable[[Report], int], pipe: int) -> NoReturn:
     os.chdir("/")
     os.umask(0o077)
     os.write(pipe, f"{os.getpid()}\n".encode())
+    sys.exit(_worked(work, _Told(pipe)))
 
-    def report(outcome: Outcome) -> None:
-        with os.fdopen(pipe, "wb") as stream:
+
+class _Told:
+    """The way to whoever waits for the start; it takes one report."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe: int | None = pipe
+
+    def __call__(self, outcome: Outcome) -> None:
+        """Report `outcome`, unless something was reported already."""
+        pipe, self._pipe = self._pipe, None
+        if pipe is None:
+            return
+        # Whoever waited may be gone, which is no reason to end half-way.
+        with suppress(BrokenPipeError), os.fdopen(pipe, "wb") as stream:
             stream.write(json.dumps(asdict(outcome)).encode() + b"\n")
 
+
+def _worked(work: Callable[[Report], int], report: Report) -> int:
+    """The exit status of the daemon; what ends it is reported and logged.
+
+    This is the boundary of the process: nobody would see a traceback.
+    """
     try:
-        code = work(report)
-    except RedlaneError as error:
-        report(Outcome(os.getpid(), errors=(str(error),)))
-        code = _FAILED
-    sys.exit(code)
+        return work(report)
+    except (RedlaneError, OSError) as error:
+        reason = str(error)
+        _log.error("ended: %s", reason)
+    except Exception as error:  # noqa: BLE001  # the boundary, see above
+        reason = f"internal error: {type(error).__name__}: {error}"
+        _log.exception("ended")
+    report(Outcome(os.getpid(), errors=(reason,)))
+    return _FAILED
 
 
 def _outcome(pipe: int) -> Outcome:
-    """What the daemon reports; one that says nothing in time is killed."""
-    data, pid = b"", 0
+    """What the daemon reports; one that is waited for no longer is ended."""
+    data = _read_lines(pipe, b"", 1)
+    pid = int(data.partition(b"\n")[0])
+    try:
+        data = _read_lines(pipe, data, 2)
+    except DaemonError:
+        _signal(pid, signal.SIGKILL)
+        raise
+    except KeyboardInterrupt:
+        _signal(pid, signal.SIGTERM)
+        raise
+    told = json.loads(data.splitlines()[1])
+    return Outcome(told["pid"], tuple(told["errors"]), tuple(told["notes"]))
+
+
+def _read_lines(pipe: int, data: bytes, count: int) -> bytes:
+    """Read on until `data` has so many lines; raises when they do not come in time."""
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
-    while data.count(b"\n") < 2:  # noqa: PLR2004  # its process id, then the outcome
+    while data.count(b"\n") < count:
         if not poll.poll(_START_SECONDS * 1000):
-            _kill(pid)
             raise DaemonError(
                 f"the daemon did not start within {_START_SECONDS} s (see its log)"
             )
@@ -110,15 +151,12 @@ def _outcome(pipe: int) -> Outcome:
         if not piece:
             raise DaemonError("the daemon ended while it started (see its log)")
         data += piece
-        if not pid and b"\n" in data:
-            pid = int(data.partition(b"\n")[0])
-    told = json.loads(data.splitlines()[1])
-    return Outcome(told["pid"], tuple(told["errors"]), tuple(told["notes"]))
+    return data
 
 
-def _kill(pid: int) -> None:
-    if pid:
-        os.kill(pid, signal.SIGKILL)
+def _signal(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def stop_daemon(lock: Path) -> bool:

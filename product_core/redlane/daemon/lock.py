@@ -16,6 +16,8 @@ from redlane.errors import DaemonError
 
 __all__ = ["DaemonLock", "Holder", "last_holder", "running_daemon"]
 
+_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+"""Never wait for the other end of what may be a pipe by now."""
 _MOST_BYTES = 64 * 1024
 _TRIES = 10
 _PAUSE_SECONDS = 0.01
@@ -36,9 +38,13 @@ class DaemonLock:
     def __init__(self, path: Path, options: Sequence[str]) -> None:
         """Take the lock; raises DaemonError naming the daemon that has it."""
         self._path = path
-        self._descriptor = os.open(
-            path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-        )
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _OPEN, 0o600)
+        except OSError as error:
+            raise DaemonError(
+                f"{path}: {error.strerror}: the daemon needs a file of its own here; "
+                "move away what is there"
+            ) from error
         if not _lock(self._descriptor):
             holder = last_holder(path)
             os.close(self._descriptor)
@@ -54,8 +60,14 @@ class DaemonLock:
     def _write(self, options: Sequence[str]) -> None:
         """Note the calling process as the holder."""
         holder = Holder(os.getpid(), tuple(options), _boot_id())
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, json.dumps(asdict(holder)).encode() + b"\n", 0)
+        note = json.dumps(asdict(holder)).encode() + b"\n"
+        try:
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, note, 0)
+        except OSError as error:
+            raise DaemonError(
+                f"{self._path} cannot be written: {error.strerror}"
+            ) from error
 
     def release(self) -> None:
         """Let go of the lock; the note stays, for `restart`."""
@@ -81,7 +93,8 @@ def _boot_id() -> str:
 def last_holder(path: Path) -> Holder | None:
     """Who held the lock last, running or not; None when nobody can be made out."""
     try:
-        with path.open("rb") as file:
+        descriptor = os.open(path, os.O_RDONLY | _OPEN)
+        with os.fdopen(descriptor, "rb") as file:
             note = json.loads(file.read(_MOST_BYTES))
         options = tuple(str(each) for each in note["options"])
         return Holder(int(note["pid"]), options, str(note["boot"]))
@@ -92,7 +105,7 @@ def last_holder(path: Path) -> Holder | None:
 def running_daemon(path: Path) -> Holder | None:
     """The daemon that holds the lock now, or None."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDONLY | _OPEN)
     except OSError:
         return None
     try:

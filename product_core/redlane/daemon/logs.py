@@ -14,6 +14,7 @@ from redlane.errors import DaemonError
 __all__ = ["start_logging"]
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_OPEN = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 _MOST_BYTES = 5 * 1024 * 1024
 _KEPT = 3
 
@@ -31,12 +32,14 @@ def start_logging(path: Path, *, to_stderr: bool) -> None:
     """Log to the file at `path` (mode 0600), and to standard error if asked to."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        os.close(os.open(path, _OPEN, 0o600))
         file = RotatingFileHandler(
             path, maxBytes=_MOST_BYTES, backupCount=_KEPT, encoding="utf-8"
         )
     except OSError as error:
-        raise DaemonError(f"{path}: the log cannot be written: {error}") from error
+        raise DaemonError(
+            f"{path}: the log cannot be written: {error.strerror}"
+        ) from error
     handlers: list[logging.Handler] = [file]
     if to_stderr:
         handlers.append(logging.StreamHandler(sys.stderr))
