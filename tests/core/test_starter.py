@@ -1,0 +1,83 @@
+"""The starter policies: what `developer` refuses, holds and leaves alone."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from redlane.cli.init import STARTER
+from redlane.contexts.shell.content import ShellContent
+from redlane.engine.judge import judge
+from redlane.model.verdict import Decision, Verdict
+from redlane.paths import Paths
+from redlane.plugins import find_plugins
+from redlane.policies.loaded import Loaded
+from redlane.policies.loading import load
+
+DATA = Path(__file__).parents[1] / "data"
+STOPPED = {Decision.BLOCK, Decision.FLAG}
+
+
+def commands(name: str) -> list[pytest.param]:  # type: ignore[valid-type]
+    kinds = json.loads((DATA / name).read_text("utf-8"))
+    return [
+        pytest.param(command, id=f"{kind}: {command}")
+        for kind, listed in kinds.items()
+        for command in listed
+    ]
+
+
+@cache
+def starter() -> Loaded:
+    paths = Paths(STARTER, STARTER / "none.json", STARTER, STARTER / "none.sock")
+    return load(paths, find_plugins())
+
+
+def verdict(role: str, command: str) -> Verdict:
+    return judge(starter().ruleset, role, [ShellContent(command.encode())])
+
+
+def test_starter_loads_without_a_word() -> None:
+    assert starter().findings == ()
+
+
+@pytest.mark.parametrize("command", commands("harmful_commands.json"))
+@pytest.mark.parametrize("role", ["developer", "strict"])
+def test_harm_is_blocked_or_held(role: str, command: str) -> None:
+    assert verdict(role, command).decision in STOPPED
+
+
+@pytest.mark.parametrize("command", commands("benign_commands.json"))
+def test_everyday_work_goes_on(command: str) -> None:
+    assert verdict("developer", command).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("command", commands("harmful_commands.json"))
+def test_observe_refuses_nothing(command: str) -> None:
+    found = verdict("observe", command)
+    by_builtin = str(found.policy).startswith("builtin:")
+    assert found.decision is Decision.ALLOW or by_builtin
+
+
+def test_every_refusal_says_why() -> None:
+    silent = [
+        each.id for each in starter().ruleset.policies.values() if not each.reason
+    ]
+    assert not silent
+
+
+SECRETS = {
+    "aws": "AKIAIOSFODNN7EXAMPLE",
+    "github": "ghp_" + "a1B2" * 9,
+    "slack": "xoxb-" + "123456789012",
+    "anthropic": "sk-ant-" + "api03-abcdefghijklmnop",
+    "google": "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+}
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_secret_in_a_command_is_rewritten(secret: str) -> None:
+    found = verdict("developer", f"export TOKEN={secret} && deploy")
+    assert found.decision is Decision.MODIFY
+    assert found.content == b"export TOKEN=REDACTED && deploy"
