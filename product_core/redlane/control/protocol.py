@@ -106,5 +106,5 @@ def _refusal(verdict: Verdict) -> str:
     by = "" if told else f" by policy {verdict.policy!r}"
     text = f"blocked{by}: {verdict.reason}"
     if verdict.suggestion:
-        text += f" ({verdict.suggestion})"
+        text += f"; instead: {verdict.suggestion}"
     return "".join(each if each.isprintable() else " " for each in text)
