@@ -157,6 +157,8 @@ def test_session_is_not_opened_inside_another(inside: Inside) -> None:
         ({"root_pid": "1"}, 400),
         ({"root_pid": True}, 400),
         ({"root_pid": -1}, 409),
+        ({"root_pid": 10**30}, 409),
+        ({"reaper_pid": 10**30}, 409),
         ({"role": "nobody"}, 422),
         ({"role": 1}, 400),
         ({"label": "a\nb"}, 400),

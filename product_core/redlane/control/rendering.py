@@ -99,8 +99,8 @@ class Rendering:
     def warnings(self, findings: tuple[Finding, ...]) -> list[Document]:
         """Warnings of the load, and of sessions in which everything is blocked."""
         documents = [finding_document(each) for each in findings]
-        if self.table.problem:
-            documents.append(_warning("", self.table.problem))
+        of_table = (self.table.problem, self.table.unsaved)
+        documents += [_warning("", each) for each in of_table if each]
         return documents + [
             _warning(session.id, _blocked(session))
             for session in self.table.list()

@@ -16,11 +16,15 @@ SHIMS = "bin"
 
 
 def write_timeout(paths: Paths, settings: Settings) -> None:
-    """Write the timeout; the file is whole or not there."""
-    fresh = paths.run / ".shell-timeout.new"
+    """Write the timeout, if it is another; the file is whole or not there."""
+    file, fresh = paths.run / "shell-timeout", paths.run / ".shell-timeout.new"
+    text = f"{settings.sevsh.validation_timeout_seconds:g}\n"
     try:
-        fresh.write_text(f"{settings.sevsh.validation_timeout_seconds:g}\n")
-        fresh.replace(paths.run / "shell-timeout")
+        # A reload that leaves it as it is must work on a full disk as well.
+        if file.is_file() and file.read_text(errors="replace") == text:
+            return
+        fresh.write_text(text)
+        fresh.replace(file)
     except OSError as error:
         raise DaemonError(f"{fresh}: {error.strerror}") from error
 

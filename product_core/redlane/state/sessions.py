@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -54,7 +55,8 @@ class Session:
 class SessionTable:
     """Every session by id; safe for several threads.
 
-    `problem` tells what was wrong with the file when it was loaded.
+    `problem` tells what was wrong with the file when it was loaded, `unsaved` why the
+    last change could not be written to it.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class SessionTable:
         self._clock = clock
         self._new_id = new_id
         self._lock = threading.Lock()
+        self.unsaved: str | None = None
         records, self.problem = load_records(file)
         self._sessions: dict[str, Session] = {}
         self._take(records)
@@ -150,4 +153,23 @@ class SessionTable:
         for old in ended[: max(0, len(ended) - MOST_ENDED)]:
             del sessions[old.id]
         self._sessions = sessions
-        save_records(self._file, map(asdict, sessions.values()))
+        self._save()
+
+    def _save(self) -> None:
+        """Write the table down; when that fails, leave no older one behind.
+
+        Whoever fills the disk must not keep a person from freezing or killing it, so
+        this never raises. A daemon after this one takes sessions that it does not find
+        in the file for strangers, which get nothing.
+        """
+        try:
+            save_records(self._file, map(asdict, self._sessions.values()))
+        except OSError as error:
+            self.unsaved = (
+                f"{self._file}: the sessions cannot be saved ({error.strerror}): "
+                "should the daemon be killed, the next one will not know them"
+            )
+            with suppress(OSError):
+                self._file.unlink()
+        else:
+            self.unsaved = None

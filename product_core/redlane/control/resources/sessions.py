@@ -1,5 +1,8 @@
 """`/api/sessions`: list, open, change, freeze, kill and close sessions."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import falcon
 
 from redlane.control.access import standing_of
@@ -13,6 +16,8 @@ from redlane.state.sessions import DEFAULT_SESSION, Session, SessionTable
 __all__ = ["SessionAction", "SessionCollection", "SessionItem"]
 
 _LONGEST_LABEL = 200
+_LARGEST_PID = 1 << 22
+"""No Linux counts further."""
 _ACTIONS = ("freeze", "unfreeze", "kill")
 
 
@@ -46,10 +51,10 @@ class SessionCollection:
             )
         session = self._control.open(
             Opening(
-                root_pid=optional(body, "root_pid", int) or request.context.pid,
+                root_pid=_process_id(body, "root_pid") or request.context.pid,
                 role=optional(body, "role", str),
                 label=label,
-                reaper=optional(body, "reaper_pid", int),
+                reaper=_process_id(body, "reaper_pid"),
             )
         )
         response.status = falcon.HTTP_201
@@ -132,6 +137,13 @@ class SessionAction:
                 _refuse_default(session_id)
                 self._control.kill(session_id)
         response.media = self._rendering.session(_found(self._table, session_id))
+
+
+def _process_id(body: Mapping[str, Any], name: str) -> int | None:
+    value = optional(body, name, int)
+    if value is not None and value > _LARGEST_PID:
+        raise UsageError(f"there is no process {value}")
+    return value
 
 
 def _found(table: SessionTable, session_id: str) -> Session:
