@@ -13,7 +13,7 @@ from redlane.engine.judge import judge
 from redlane.errors import UsageError
 from redlane.model.policy import Context
 from redlane.model.problem import Finding
-from redlane.model.verdict import Decision, Verdict
+from redlane.model.verdict import Decision
 from redlane.paths import Paths
 from redlane.plugins import find_plugins
 from redlane.policies.loaded import Loaded
@@ -66,7 +66,7 @@ def _validate(arguments: argparse.Namespace) -> int:
     if role is None:
         role = loaded.settings.sevsh.default_role
     verdict = judge(loaded.ruleset, role, contents)
-    print_json(_document(verdict))
+    print_json(verdict.document())
     blocked = verdict.decision is Decision.BLOCK
     return exit_codes.FINDING if blocked else exit_codes.OK
 
@@ -101,19 +101,3 @@ def _report_problems(loaded: Loaded, role: str | None) -> bool:
 
 def _line(finding: Finding) -> str:
     return ": ".join(filter(None, (finding.file, finding.subject, finding.message)))
-
-
-def _document(verdict: Verdict) -> dict[str, object]:
-    """The verdict as the JSON object that is printed."""
-    content = verdict.content
-    return {
-        "verdict": verdict.decision.value,
-        "lane": verdict.decision.lane.value,
-        "policy": verdict.policy,
-        "reason": verdict.reason,
-        "content": None if content is None else content.decode(errors="replace"),
-        "role": verdict.role,
-        "context": verdict.context,
-        "modified_by": verdict.modified_by,
-        "suggestion": verdict.suggestion,
-    }

@@ -24,17 +24,8 @@ Document = Mapping[str, object]
 
 def judgement_document(judgement: Judgement) -> Document:
     """The object that `redlane validate` prints, with the event's id and the time."""
-    verdict, content = judgement.verdict, judgement.verdict.content
     return {
-        "verdict": verdict.decision.value,
-        "lane": verdict.decision.lane.value,
-        "policy": verdict.policy,
-        "reason": verdict.reason,
-        "content": None if content is None else content.decode(errors="replace"),
-        "role": verdict.role,
-        "context": verdict.context,
-        "modified_by": verdict.modified_by,
-        "suggestion": verdict.suggestion,
+        **judgement.verdict.document(),
         "event": judgement.event,
         "review": judgement.review,
         "latency_ms": judgement.latency_ms,

@@ -56,3 +56,22 @@ class Verdict:
     context: str = ""
     ruleset: str = ""
     kill: bool = False
+
+    def document(self) -> dict[str, object]:
+        """The JSON object that `redlane validate` prints and the control API answers.
+
+        JSON holds text only: bytes of rewritten content that are no UTF-8 are shown as
+        U+FFFD there.
+        """
+        content = self.content
+        return {
+            "verdict": self.decision.value,
+            "lane": self.decision.lane.value,
+            "policy": self.policy,
+            "reason": self.reason,
+            "content": None if content is None else content.decode(errors="replace"),
+            "role": self.role,
+            "context": self.context,
+            "modified_by": self.modified_by,
+            "suggestion": self.suggestion,
+        }
