@@ -1,7 +1,7 @@
 """What is too much, malformed or idle does not stop the control API."""
 
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 from spec.control_client import Answer
@@ -88,6 +88,31 @@ def test_review_of_a_caller_that_hung_up_is_taken_back(shared: Home) -> None:
     wait_until_held(shared)
     connection.close()
     wait_for(lambda: shared.control.rows("/api/reviews") == [])
+
+
+@pytest.mark.parametrize("requests", [1, 4, 100_000])
+def test_review_is_taken_back_behind_whatever_was_sent_after_it(
+    shared: Home, requests: int
+) -> None:
+    connection = analyze(shared, {"content": "please", "context": "Shell"})
+    wait_until_held(shared)
+    connection.settimeout(5)
+    with suppress(OSError):  # the daemon may hang up first
+        connection.sendall(b"GET /health HTTP/1.1\r\n\r\n" * requests)
+    connection.close()
+    wait_for(lambda: shared.control.rows("/api/reviews") == [])
+
+
+def test_requests_sent_ahead_are_answered_in_order(shared: Home) -> None:
+    connection = connect_socket(shared.control.socket, 30)
+    ahead = b"GET /health HTTP/1.1\r\n\r\n" * 9
+    last = b"GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"
+    connection.sendall(ahead + last)
+    data = b""
+    while piece := connection.recv(65536):
+        data += piece
+    connection.close()
+    assert data.count(b"HTTP/1.1 200 OK") == 10
 
 
 def test_everything_is_served_while_the_yellow_lane_is_full(

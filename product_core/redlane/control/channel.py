@@ -25,6 +25,10 @@ CLOSED_KEY = "redlane.when_closed"
 """Where it holds a function that takes what to do should the client hang up."""
 
 
+_MOST_AHEAD = 4
+"""How many requests may wait behind the one that is served."""
+
+
 class _Parser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
     """The parser of waitress, for which every malformed head is a 400."""
 
@@ -84,6 +88,24 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
                 self._at_close.append(function)
                 return
         function()
+
+    def readable(self) -> bool:
+        """Read on while a request is served: nothing else tells of a hang-up."""
+        return not (
+            self.will_close or self.close_when_flushed or self.total_outbufs_len
+        )
+
+    def received(self, data: bytes) -> bool:
+        """Take what was read; who sends ever more without waiting is cut off.
+
+        Requests that pile up behind one that is held would otherwise be stored, or
+        hide that nobody waits for the answer.
+        """
+        if len(self.requests) > _MOST_AHEAD:
+            self.handle_close()
+            return False
+        taken: bool = super().received(data)
+        return taken
 
     def service(self) -> None:
         """Serve one request; what it left to be done at a close is done with."""

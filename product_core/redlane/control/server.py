@@ -55,7 +55,6 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
                 connection_limit=2 * _MOST_CONNECTIONS,
                 channel_timeout=_IDLE_SECONDS,
                 cleanup_interval=_CLEANUP_SECONDS,
-                channel_request_lookahead=1,
                 max_request_body_size=MOST_BODY_BYTES,
                 max_request_header_size=64 * 1024,
                 log_socket_errors=False,
