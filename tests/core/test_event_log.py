@@ -140,14 +140,14 @@ def test_symbolic_link_is_not_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.touch()
     log_path(tmp_path, "s").symlink_to(victim)
-    with pytest.raises(OSError, match="symbolic"):
+    with pytest.raises(RedlaneError, match="symbolic"):
         EventLog(tmp_path).append(event())
     assert victim.read_bytes() == b""
 
 
 def test_append_raises_when_the_directory_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "logs").touch()
-    with pytest.raises(OSError, match="logs"):
+    with pytest.raises(RedlaneError, match="logs"):
         EventLog(tmp_path / "logs").append(event())
 
 
@@ -160,7 +160,7 @@ def test_append_raises_and_recovers_when_the_disk_is_full(tmp_path: Path) -> Non
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size + 40, limits[1]))
         for _ in range(2):
-            with pytest.raises(OSError, match=r"bytes were written|too large"):
+            with pytest.raises(RedlaneError, match=r"bytes were written|too large"):
                 log.append(event(1))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
@@ -249,6 +249,42 @@ def test_reading_gives_the_last_ones(tmp_path: Path) -> None:
     written(tmp_path, *(event(each, "s" if each % 2 else "t") for each in range(10)))
     found = History(tmp_path).read(Filter(), limit=3)
     assert [each.id for each in found] == ["e7", "e8", "e9"]
+
+
+@pytest.mark.parametrize(
+    ("after", "ids"),
+    [
+        ("e0", ["e2", "e3"]),
+        ("e1", ["e2", "e3"]),
+        ("e3", ["e5"]),
+        ("gone", ["e3", "e5"]),
+    ],
+)
+def test_reading_goes_on_behind_any_event(
+    tmp_path: Path, after: str, ids: list[str]
+) -> None:
+    """Also behind one that is not wanted, or that another session has."""
+    log = EventLog(tmp_path)
+    for number, session in enumerate(("s", "t", "s", "s", "t", "s")):
+        log.append(event(number, session=session))
+    found = History(tmp_path).after(after, Filter(session="s"), 2)
+    assert [each.id for each in found] == ids
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def test_few_files_stay_open_and_every_chain_is_whole(tmp_path: Path) -> None:
+    log = EventLog(tmp_path)
+    before = open_files()
+    for number in range(300):
+        log.append(event(number, session=f"s{number % 100}"))
+    assert open_files() <= before + 70
+    for number in range(100):
+        assert broken_links(log_path(tmp_path, f"s{number}")) == []
+    log.close()
+    assert open_files() == before
 
 
 def test_reading_nothing_gives_nothing(tmp_path: Path) -> None:

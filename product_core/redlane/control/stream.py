@@ -62,7 +62,7 @@ class EventStream(EventLog):
                 if found or left <= 0 or self._closed:
                     return found[:limit]
                 self._came.wait(left)
-        return self._looked_up(event_id, wanted, limit)
+        return History(self._path).after(event_id, wanted, limit)
 
     def stop_waiting(self) -> None:
         """Let every reader go that waits for more."""
@@ -76,10 +76,3 @@ class EventStream(EventLog):
             if event.id == event_id:
                 return recent[place + 1 :]
         return recent
-
-    def _looked_up(self, event_id: str, wanted: Filter, limit: int) -> list[Event]:
-        everything = History(self._path).read(wanted)
-        for place, event in enumerate(everything):
-            if event.id == event_id:
-                return everything[place + 1 :][:limit]
-        return everything[-limit:]

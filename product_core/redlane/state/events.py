@@ -8,6 +8,7 @@ raises: the gate blocks what it cannot record.
 import os
 import re
 import threading
+from collections import OrderedDict
 from pathlib import Path
 
 from redlane.errors import RedlaneError
@@ -20,6 +21,9 @@ SUFFIX = "-events.jsonl"
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_MOST_OPEN = 64
+"""How many files stay open; sessions come and go, and theirs are opened again."""
+
 _LONGEST_LINE = 1 << 20
 """No line is longer: excerpts are bounded, and no character takes over 12 bytes."""
 
@@ -38,21 +42,35 @@ class EventLog:
         """Write below `directory`, which is made when the first event comes."""
         self._directory = directory
         self._files: dict[str, _LogFile] = {}
+        self._open: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def append(self, event: Event) -> None:
         """Write one event behind the last of its session; raises when it cannot."""
+        path = log_path(self._directory, event.session)
         with self._lock:
-            log_file = self._files.get(event.session)
-            if log_file is None:
-                path = log_path(self._directory, event.session)
-                log_file = self._files[event.session] = _LogFile(path)
-        log_file.append(event)
+            log_file = self._files.get(event.session) or _LogFile(path)
+            self._files[event.session] = log_file
+            self._open[event.session] = None
+            self._open.move_to_end(event.session)
+            idle = None
+            if len(self._open) > _MOST_OPEN:
+                idle = self._files[self._open.popitem(last=False)[0]]
+        if idle is not None:
+            idle.close()
+        try:
+            log_file.append(event)
+        except OSError as error:
+            raise RedlaneError(
+                f"the event log {path} cannot be written: {error.strerror or error}"
+            ) from error
 
     def close(self, session: str | None = None) -> None:
         """Close the file of one session, or of all; a further event opens it again."""
         with self._lock:
             names = list(self._files) if session is None else [session]
+            for each in names:
+                self._open.pop(each, None)
             closed = [self._files.pop(each, None) for each in names]
         for log_file in closed:
             if log_file is not None:

@@ -5,6 +5,7 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,22 @@ class History:
         ]
         merged = heapq.merge(*newest, key=attrgetter("time"))
         return list(deque(merged, maxlen=limit))
+
+    def after(self, event_id: str, wanted: Filter, limit: int) -> list[Event]:
+        """The first wanted events behind the one with this id, `limit` of them.
+
+        Without such an event, the last ones. Never more than that is kept in memory.
+        """
+        every = Filter()
+        files = [self._from_file(path, every) for path in self._files(every)]
+        behind = heapq.merge(*files, key=attrgetter("time"))
+        last: deque[Event] = deque(maxlen=limit)
+        for event in behind:
+            if event.id == event_id:
+                return list(islice(filter(wanted.accepts, behind), limit))
+            if wanted.accepts(event):
+                last.append(event)
+        return list(last)
 
     def new(self, wanted: Filter) -> list[Event]:
         """The wanted events that came since the last call of `read` or `new`."""
