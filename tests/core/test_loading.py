@@ -42,6 +42,7 @@ ERRORS = {
     "no-id": (simple("p", id=None), "`id` is missing"),
     "empty-id": (simple(""), "`id` must be a string that is not empty"),
     "id-with-line-break": (simple("a\nb"), "`id` must be"),
+    "id-too-long": (simple("p" * 1001), "`id`: longer than 1000 characters"),
     "id-of-number": (simple("p", id=7), "`id` must be"),
     "no-type": (simple("p", type=None), "`type` is missing"),
     "no-action": (simple("p", action=None), "`action` is missing"),

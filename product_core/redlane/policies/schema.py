@@ -20,7 +20,7 @@ from redlane.policies.fields import (
     Table,
 )
 from redlane.policies.settings import ALWAYS_KNOWN
-from redlane.policies.values import ADDRESS, SIZE, UNPRINTABLE
+from redlane.policies.values import ADDRESS, LONGEST_NAME, SIZE, UNPRINTABLE
 
 __all__ = ["SCHEMAS", "policies_schema", "roles_schema", "settings_schema"]
 
@@ -169,7 +169,12 @@ def _string(field: Field) -> Schema:
 
 
 def _name(_field: Field) -> Schema:
-    return {"type": "string", "minLength": 1, "not": {"pattern": UNPRINTABLE}}
+    return {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": LONGEST_NAME,
+        "not": {"pattern": UNPRINTABLE},
+    }
 
 
 def _strings(field: Field) -> Schema:

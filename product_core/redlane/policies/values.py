@@ -7,10 +7,20 @@ from typing import Any
 from redlane.model.field import Field, Kind
 from redlane.policies.nearness import expected, short
 
-__all__ = ["ADDRESS", "SIZE", "UNPRINTABLE", "size_in_bytes", "value_problem"]
+__all__ = [
+    "ADDRESS",
+    "LONGEST_NAME",
+    "SIZE",
+    "UNPRINTABLE",
+    "size_in_bytes",
+    "value_problem",
+]
 
 UNPRINTABLE = "[\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]"
 """Control characters and line breaks: no name may hold them, it must stay one line."""
+
+LONGEST_NAME = 1000
+"""The most characters of a name, which every event about it repeats."""
 
 SIZE = "^[0-9]{1,12} ?([KMG]?B)?$"
 """A size: 1024-based units, bytes without one."""
@@ -53,6 +63,8 @@ def _string(field: Field, value: Any) -> str | None:  # noqa: ANN401
 def _name(field: Field, value: Any) -> str | None:  # noqa: ANN401
     if not isinstance(value, str) or not value or _UNPRINTABLE.search(value):
         return ""
+    if len(value) > LONGEST_NAME:
+        return f"longer than {LONGEST_NAME} characters"
     return _string(field, value)
 
 
