@@ -121,6 +121,17 @@ def test_a_session_is_created_with_the_default_role(running: Home) -> None:
         assert session["role"] == "a"
 
 
+def test_whoever_creates_a_session_by_name_keeps_its_rights(running: Home) -> None:
+    made = running.control.post("/api/sessions", {"role": "b"})
+
+    assert made.status in (200, 201)
+    path = f"/api/sessions/{made.json['id']}"
+    assert running.control.get("/api/status").status == 200
+    assert running.control.call("PATCH", path, {"role": "a"}).json["role"] == "a"
+    for action in ("freeze", "unfreeze", "kill"):
+        assert running.control.post(f"{path}/{action}", {}).status == 200
+
+
 def test_a_session_with_an_unknown_role_is_not_created(running: Home) -> None:
     answer = running.control.post("/api/sessions", {"role": "nobody"})
 

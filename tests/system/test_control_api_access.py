@@ -240,7 +240,8 @@ def test_supervisor_unknown_to_the_daemon_gives_no_rights(
         status, answer = inside.call(where, "GET", "/api/status")
         assert status == 403
         assert "does not know" in answer["error"]
-    assert inside.call("self", "POST", "/api/sessions", {})[0] == 201
+    opening = {"root_pid": supervisor.pid}
+    assert inside.call("self", "POST", "/api/sessions", opening)[0] == 201
 
 
 def test_kill_ends_the_session_and_all_that_runs_in_it(inside: Inside) -> None:

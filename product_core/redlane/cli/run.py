@@ -70,7 +70,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _opening(role: str | None, label: str) -> Mapping[str, object]:
     shown = "".join(each for each in label if each.isprintable())[:_LONGEST_LABEL]
-    opening = {"label": shown, "reaper_pid": adopter_of_orphans()}
+    opening = {
+        "label": shown,
+        "root_pid": os.getpid(),
+        "reaper_pid": adopter_of_orphans(),
+    }
     return opening if role is None else {**opening, "role": role}
 
 

@@ -30,9 +30,12 @@ class StillRunningError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a new session is to be; `reaper` would adopt orphans of `root_pid`."""
+    """What a new session is to be; `reaper` would adopt orphans of `root_pid`.
 
-    root_pid: int
+    Without `root_pid` no process belongs to it: it is a name to judge under.
+    """
+
+    root_pid: int | None = None
     role: str | None = None
     label: str = ""
     reaper: int | None = None
@@ -62,6 +65,8 @@ class SessionControl:
         role = opening.role or self._default_role()
         if role is not None:
             self._check_role(role)
+        if opening.root_pid is None:
+            return self._table.create(role=role, label=opening.label)
         process = self._membership.check(opening.root_pid)
         session = self._table.create(
             role=role,

@@ -24,8 +24,9 @@ _ACTIONS = ("freeze", "unfreeze", "kill")
 class SessionCollection:
     """`GET` lists sessions; `POST` `{role?, label?, root_pid?, reaper_pid?}` opens one.
 
-    Without `root_pid` the caller is the root: `redlane run` opens its session so,
-    before it starts anything.
+    `redlane run` names itself as the root before it starts anything: then it and all
+    below it belong to the session. Without `root_pid` the session is a name to judge
+    under, and the caller keeps its rights.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class SessionCollection:
             )
         session = self._control.open(
             Opening(
-                root_pid=_process_id(body, "root_pid") or request.context.pid,
+                root_pid=_process_id(body, "root_pid"),
                 role=optional(body, "role", str),
                 label=label,
                 reaper=_process_id(body, "reaper_pid"),
