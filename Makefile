@@ -69,7 +69,7 @@ bench: $(READY) ## the figures, as ratios measured in one run
 
 lock: $(READY) ## pin every dependency again, with hashes
 	@$(PIP) install uv
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	@$(BIN)/uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes \
 		--no-header --upgrade --output-file constraints.txt requirements.in
 
 clean: ## remove what was made
