@@ -274,6 +274,17 @@ def test_without_a_compiler_the_programs_are_python(
     assert len(refused.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "source", [each for each in DISTRIBUTIONS if each != CORE], ids=name_of
+)
+def test_example_on_the_page_of_a_plugin_loads(home: Home, source: Path) -> None:
+    page = (source / "README.md").read_text()
+    (example,) = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    home.write("policies/example.json", example)
+    checked = home.check()
+    assert (checked.errors, checked.policies) == ([], 1)
+
+
 def test_distributions_are_of_one_version() -> None:
     namespace: dict[str, object] = {}
     exec((CORE / "redlane" / "__init__.py").read_text(), namespace)
