@@ -18,10 +18,10 @@ from redlane.model.content import Reader
 from redlane.model.policy import Action
 
 WRITTEN = r"""
-$( ) ` ( ) { } ' " \ ; & | && || < > << <<- <<< >( <( # ! = ~ * ? [ ] [[ ]] (( )) $(( $[
-${ ${x:- } $' $" $x $@ if then fi for i in do done while case esac ;; function f() coproc
-time eval sh -c sudo echo rm -rf E 'E' a {a,b} {1..9} x= x=( x+= 2>&1 1> &> base64 -d
-xargs find . -exec \; git -c alias.a=! trap EXIT cd ./a
+$( ) ` ( ) { } ' " \ ; & | && || < > << <<- <<< >( <( # ! = ~ * ? [ ] [[ ]] (( ))
+$(( $[ ${ ${x:- } $' $" $x $@ if then fi for i in do done while case esac ;; function
+f() coproc time eval sh -c sudo echo rm -rf E 'E' a {a,b} {1..9} x= x=( x+= 2>&1 1> &>
+base64 -d xargs find . -exec \; git -c alias.a=! trap EXIT cd ./a
 """
 PIECES = WRITTEN.split()
 PIECES += ["\n", "\t", " ", "\\\n", "\0", "\r\n", "\u200b", "\uff52", "\xe9"]

@@ -29,6 +29,7 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\+?)=")
 _INPUTS = frozenset({"<", "<>"})
 _HERE = frozenset({"<<", "<<-"})
 _UNKNOWN = ("$", "`")
+_DESCRIPTOR = re.compile(r"[0-9]*-?")
 _LONGEST_VALUE = 64 * 1024
 _READS_FILES = frozenset({"cat", "head", "tail", "tac", "rev", "base64", "xxd", "sed"})
 _NOTHING = Stream()
@@ -144,10 +145,13 @@ class Command:
             leaves = leaves or (">" in each.operator and each.descriptor in ("", "1"))
             for target in self._texts(each.target):
                 sign = _SIGNS.get(each.operator, each.operator)
+                if sign == ">&" and not _DESCRIPTOR.fullmatch(target):
+                    sign = ">"
                 space = "" if sign.endswith("&") else " "
                 shown.append(f"{each.descriptor}{sign}{space}{target}")
                 if ">" in sign and target:
                     self._write(target, output, form)
+                if target:
                     self._walker.findings.command(f"{sign}{space}{target}")
         if shown and form:
             self._walker.findings.command(f"{form} {' '.join(shown)}")
