@@ -52,6 +52,7 @@ class _Request:
     role: str | None
     pid: int | None
     started: float
+    details: tuple[str, ...] = ()
 
     @property
     def data(self) -> bytes:
@@ -95,15 +96,18 @@ class Gate:
         role: str | None = None,
         hold: bool = True,
         pid: int | None = None,
+        details: tuple[str, ...] = (),
         on_hold: Callable[[Review], None] | None = None,
     ) -> Judgement:
         """The verdict on `content`, one or several; never an exception.
+
+        `details` say, a line each, what a person must know besides to decide on it.
 
         A FLAG waits here until it is decided, unless `hold` is false or it is about a
         system call; `on_hold` is told of the review first. Only a privileged caller
         may give a `role` other than the session's.
         """
-        request = self._request(content, session, role, pid)
+        request = self._request(content, session, role, pid, details)
         return fail_closed(
             partial(self._decide, request, on_hold, hold=hold),
             partial(self._broken, request),
@@ -130,9 +134,10 @@ class Gate:
         session: Session,
         role: str | None,
         pid: int | None,
+        details: tuple[str, ...] = (),
     ) -> _Request:
         contents = (content,) if isinstance(content, Content) else tuple(content)
-        return _Request(contents, session, role, pid, self._timer())
+        return _Request(contents, session, role, pid, self._timer(), details)
 
     def _decide(
         self,
@@ -195,6 +200,7 @@ class Gate:
             verdict.reason,
             settings.timeout_seconds,
             context=verdict.context,
+            details=request.details,
             modified=verdict.content,
             timeout_action=settings.timeout_action,
         )
@@ -223,6 +229,7 @@ class Gate:
             role=verdict.role,
             latency_ms=latency,
             content=excerpt(request.data),
+            details=excerpt("\n".join(request.details).encode(errors="replace")),
             modified=None if verdict.content is None else excerpt(verdict.content),
             modified_by=verdict.modified_by,
             pid=request.pid,

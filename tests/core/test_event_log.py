@@ -132,8 +132,8 @@ def test_replaced_file_is_not_written_behind_the_back(tmp_path: Path) -> None:
     file = log_path(tmp_path, "s")
     file.rename(tmp_path / "away")
     log.append(event(1))
-    assert b"e1" in file.read_bytes()
-    assert b"e1" not in (tmp_path / "away").read_bytes()
+    assert b'"e1"' in file.read_bytes()
+    assert b'"e1"' not in (tmp_path / "away").read_bytes()
 
 
 def test_symbolic_link_is_not_followed(tmp_path: Path) -> None:

@@ -70,11 +70,18 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _line(review: dict[str, Any]) -> str:
-    content = visible(review["content"]).replace("\n", "⏎").replace("\t", " ")
+    content = _one_line(review["content"])
     if len(content) > _LONGEST_PREVIEW:
         content = f"{content[:_LONGEST_PREVIEW]}… ({len(review['content'])} characters)"
     head = f"{review['id']}  {review['seconds_left']:.0f} s left, {review['context']}"
-    return single_line(f"{head}, session {review['session']}: {content}")
+    arguments = sum(each.startswith("$") for each in review["details"]) - 1
+    more = f" (and {arguments} arguments: see redlane review show)"
+    text = f"{content}{more if arguments > 0 else ''}"
+    return single_line(f"{head}, session {review['session']}: {text}")
+
+
+def _one_line(text: str) -> str:
+    return visible(text).replace("\n", "⏎").replace("\t", " ")
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -87,6 +94,8 @@ def _show(arguments: argparse.Namespace) -> int:
     if review["seconds_left"] is not None:
         action = f"then {review['timeout_action']}"
         sys.stdout.write(f"{'left:':<11}{review['seconds_left']} s, {action}\n")
+    for detail in review["details"]:
+        sys.stdout.write(f"{_one_line(detail)}\n")
     _print_content("content", review["content"])
     if review["modified"] is not None:
         _print_content("what would go on in its place", review["modified"])

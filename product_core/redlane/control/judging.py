@@ -42,6 +42,7 @@ class Question:
     session: str | None = None
     role: str | None = None
     hold: bool = True
+    details: tuple[str, ...] = ()
 
 
 class Judging:
@@ -75,6 +76,7 @@ class Judging:
                 role=question.role,
                 hold=question.hold,
                 pid=pid,
+                details=question.details,
                 on_hold=on_hold,
             )
         verdict = judgement.verdict

@@ -10,6 +10,7 @@ from redlane.model.verdict import Decision, Verdict
 from redlane.state.reviews import Review, ReviewState
 
 __all__ = [
+    "command_details",
     "finding_document",
     "held_line",
     "judgement_document",
@@ -42,6 +43,7 @@ def review_document(review: Review, seconds_left: float) -> Document:
         "policy": review.policy,
         "reason": review.reason,
         "content": text_of(review.content),
+        "details": list(review.details),
         "modified": None if review.modified is None else text_of(review.modified),
         "created": review.created,
         "seconds_left": round(max(0.0, seconds_left), 1) if waiting else None,
@@ -71,6 +73,18 @@ def split_command(body: bytes, cwd: str | None) -> tuple[bytes, tuple[bytes, ...
     command, *arguments = body.split(b"\0")
     directory = unquote_to_bytes(cwd or "").decode(errors="surrogateescape")
     return command, tuple(arguments), directory
+
+
+def command_details(arguments: tuple[bytes, ...], cwd: str) -> tuple[str, ...]:
+    """What a command does besides its text depends on, a line each."""
+    where = (f"directory: {_visible_bytes(cwd)}",) if cwd else ()
+    given = (f"${place}: {text_of(each)}" for place, each in enumerate(arguments))
+    return (*where, *given)
+
+
+def _visible_bytes(path: str) -> str:
+    """A path whose bytes that are no UTF-8 are written out, as in content."""
+    return text_of(path.encode(errors="surrogateescape"))
 
 
 def held_line(review: Review) -> bytes:

@@ -14,7 +14,8 @@ FIRST_LINK = "0" * 64
 class Event:
     """A verdict, or with `review` a decision about what was held.
 
-    `content` and `modified` are excerpts without secrets; `time` is UTC, ISO 8601.
+    `content`, `details` and `modified` are excerpts without secrets; `time` is UTC,
+    ISO 8601.
     `prev` and `hash` chain the events of one session: `hash` covers all other fields.
     """
 
@@ -35,6 +36,7 @@ class Event:
     ruleset: str = ""
     review: str | None = None
     decided_by: str | None = None
+    details: str = ""
     prev: str = ""
     hash: str = ""
 

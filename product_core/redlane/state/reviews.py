@@ -48,6 +48,7 @@ class ReviewsFullError(RedlaneError):
 class Review:
     """One held content: exactly what came and, if a Modify applied, what would go on.
 
+    `details` say, a line each, what else decides about what it does.
     `deadline` is on the clock of the table; `timeout_action` is `block` or `allow`.
     `decided_by` says who decided, `note` what they said to it.
     """
@@ -62,6 +63,7 @@ class Review:
     deadline: float
     timeout_seconds: float
     timeout_action: str = "block"
+    details: tuple[str, ...] = ()
     modified: bytes | None = None
     state: ReviewState = ReviewState.WAITING
     decided_by: str | None = None
@@ -70,7 +72,7 @@ class Review:
     @property
     def size(self) -> int:
         """How many bytes it holds."""
-        return len(self.content) + len(self.modified or b"")
+        return _size(self.content, self.modified, self.details)
 
     @property
     def goes_on(self) -> bool:
@@ -100,7 +102,7 @@ class Reviews:
         self._over: OrderedDict[str, Review] = OrderedDict()
         self._closed = False
 
-    def park(
+    def park(  # noqa: PLR0913  # the parts of a review
         self,
         content: bytes,
         session: str,
@@ -109,13 +111,14 @@ class Reviews:
         timeout: float,
         *,
         context: str = "",
+        details: tuple[str, ...] = (),
         modified: bytes | None = None,
         timeout_action: str = "block",
     ) -> Review:
         """Hold a content for at most `timeout` seconds; raises ReviewsFullError."""
         with self._changed:
             self._expire()
-            self._check_room(session, len(content) + len(modified or b""))
+            self._check_room(session, _size(content, modified, details))
             review = Review(
                 id=self._new_id(),
                 session=session,
@@ -127,6 +130,7 @@ class Reviews:
                 deadline=self._clock() + timeout,
                 timeout_seconds=timeout,
                 timeout_action=timeout_action,
+                details=details,
                 modified=modified,
             )
             self._held[review.id] = review
@@ -238,9 +242,25 @@ class Reviews:
         self._over[review.id] = replace(
             review,
             content=review.content[:LONGEST_REMEMBERED],
+            details=_beginning(review.details),
             modified=None if modified is None else modified[:LONGEST_REMEMBERED],
         )
         if len(self._over) > MOST_REMEMBERED:
             self._over.popitem(last=False)
         self._changed.notify_all()
         return review
+
+
+def _size(content: bytes, modified: bytes | None, details: tuple[str, ...]) -> int:
+    return len(content) + len(modified or b"") + sum(map(len, details))
+
+
+def _beginning(details: tuple[str, ...]) -> tuple[str, ...]:
+    """So many of the first lines as are remembered."""
+    left, kept = LONGEST_REMEMBERED, []
+    for line in details:
+        if left <= 0:
+            break
+        kept.append(line[:left])
+        left -= len(line) + 1
+    return tuple(kept)

@@ -13,6 +13,7 @@ from redlane.control.early import EARLY_KEY
 from redlane.control.judging import Contents, Judging, Question
 from redlane.control.membership import Place
 from redlane.control.protocol import (
+    command_details,
     held_line,
     judgement_document,
     shell_answer,
@@ -85,6 +86,7 @@ class Shell:
             Context.SHELL,
             body,
             lambda: (self._contents.shell(command, arguments, cwd or None),),
+            details=command_details(arguments, cwd),
         )
         taken_back = _taken_back(request, self._reviews)
 
