@@ -94,3 +94,24 @@ def test_what_is_in_the_way_of_a_start_is_named_in_one_line(
     assert str(path) in home.run("start").refusal
     assert home.run("stop").code == 0
     assert not path.with_name("elsewhere").exists()
+
+
+def test_restart_that_would_be_refused_leaves_the_daemon_alone(home: Home) -> None:
+    home.start("--role", "guard")
+    pid = peer_pid(home.control.socket)
+    home.write("policies/broken.json", "{")
+    ran = home.run("restart")
+    assert ran.code == 2
+    assert "broken.json" in ran.err
+    assert "nothing was restarted" in ran.err
+    assert home.run("restart", "--role", "nobody").code == 2
+    assert peer_pid(home.control.socket) == pid
+    assert home.control.analyze("ls")["verdict"] == "ALLOW"
+
+
+def test_start_that_is_refused_does_not_count_as_how_it_was_started(home: Home) -> None:
+    home.start("--role", "guard")
+    home.run("stop")
+    assert home.run("start", "--role", "nobody").code == 2
+    assert home.run("restart").code == 0
+    assert home.control.get("/api/status").json["default_role"] == "guard"

@@ -85,17 +85,23 @@ def _start(arguments: argparse.Namespace) -> int:
 
     roles = None if arguments.roles is None else role_names(arguments.roles)
     options = Options(arguments.role, roles, arguments.system)
-    return _run(options, foreground=arguments.foreground)
+    return _run(_prepared(options, "start", foreground=arguments.foreground))
 
 
-def _run(options: Any, *, foreground: bool) -> int:  # noqa: ANN401  # imported late
-    from redlane.daemon.lifecycle import check_outside, detach  # noqa: PLC0415  # light
-    from redlane.daemon.service import Start, serve  # noqa: PLC0415  # heavy
+def _prepared(options: Any, what: str, *, foreground: bool) -> Any:  # noqa: ANN401  # imported late
+    from redlane.daemon.lifecycle import check_outside  # noqa: PLC0415  # light
+    from redlane.daemon.service import Start  # noqa: PLC0415  # heavy
 
     system = options.system
     paths = Paths.system() if system else Paths.from_environment(os.environ)
-    start = Start(paths, options, dict(os.environ), check_outside("start"), foreground)
-    if foreground:
+    return Start(paths, options, dict(os.environ), check_outside(what), foreground)
+
+
+def _run(start: Any) -> int:  # noqa: ANN401  # imported late
+    from redlane.daemon.lifecycle import detach  # noqa: PLC0415  # light
+    from redlane.daemon.service import serve  # noqa: PLC0415  # heavy
+
+    if start.foreground:
         return serve(start, _print_outcome)
     outcome = detach(partial(serve, start))
     _print_outcome(outcome)
@@ -121,11 +127,11 @@ def _stop(_: argparse.Namespace) -> int:
 
 
 def _restart(arguments: argparse.Namespace) -> int:
-    from redlane.daemon.lifecycle import check_outside, stop_daemon  # noqa: PLC0415
+    from redlane.daemon.lifecycle import stop_daemon  # noqa: PLC0415
     from redlane.daemon.lock import last_holder  # noqa: PLC0415
     from redlane.daemon.options import Options, role_names  # noqa: PLC0415
+    from redlane.daemon.service import start_errors  # noqa: PLC0415  # heavy
 
-    check_outside("restart")
     lock = Paths.from_environment(os.environ).run / "daemon.lock"
     holder = last_holder(lock)
     options = Options.from_arguments(holder.options if holder else ())
@@ -133,8 +139,15 @@ def _restart(arguments: argparse.Namespace) -> int:
         options = replace(options, role=arguments.role)
     if arguments.roles is not None:
         options = replace(options, only_roles=role_names(arguments.roles))
+    start = _prepared(options, "restart", foreground=False)
+    errors = start_errors(start)
+    if errors:
+        for each in errors:
+            print_error(each)
+        print_error("nothing was restarted: a daemon that runs goes on as it is")
+        return exit_codes.USAGE
     stop_daemon(lock)
-    return _run(options, foreground=False)
+    return _run(start)
 
 
 def _status(arguments: argparse.Namespace) -> int:

@@ -55,7 +55,12 @@ class DaemonLock:
         before = last_holder(path)
         self.booted_since = before is not None and before.boot != _boot_id()
         """Whether the machine was started since the daemon before this one was."""
-        self._write(options)
+        self._options = options
+        self._write(before.options if before else options)
+
+    def keep_options(self) -> None:
+        """Note the options for a restart: a start that is refused leaves the old."""
+        self._write(self._options)
 
     def _write(self, options: Sequence[str]) -> None:
         """Note the calling process as the holder."""

@@ -39,7 +39,7 @@ from redlane.paths import Paths
 from redlane.plugins import find_plugins
 from redlane.policies.loading import load
 
-__all__ = ["Start", "serve"]
+__all__ = ["Start", "serve", "start_errors"]
 
 _DRAIN_SECONDS = 4.0
 _MOST_FILES = 8192
@@ -70,11 +70,12 @@ def serve(start: Start, report: Report) -> int:
     lock = DaemonLock(paths.run / "daemon.lock", start.options.to_arguments())
     start_logging(paths.logs / "daemon.log", to_stderr=start.foreground)
     rules = _load_rules(start)
-    errors = [*map(_line, rules.loaded.errors), *_role_errors(start.options, rules)]
+    errors = _errors(start.options, rules)
     if errors:
-        report(Outcome(os.getpid(), errors=tuple(errors)))
+        report(Outcome(os.getpid(), errors=errors))
         lock.release()
         return _FAILED
+    lock.keep_options()
     _raise_limits()
     parts = build(paths, start.options, rules, booted_since=lock.booted_since)
     kept = parts.restore_sessions(start.starter)
@@ -91,6 +92,11 @@ def serve(start: Start, report: Report) -> int:
     lock.release()
     _log.info("stopped")
     return 0
+
+
+def start_errors(start: Start) -> tuple[str, ...]:
+    """Why a start would be refused as things are, a line each."""
+    return _errors(start.options, _load_rules(start))
 
 
 def _serve(start: Start, parts: Parts, ready: Callable[[], None]) -> None:
@@ -156,6 +162,10 @@ def _line(finding: Finding) -> str:
     """A finding as one line, naming the file and the policy or role."""
     subject = f" {finding.subject}:" if finding.subject else ""
     return f"{finding.file}:{subject} {finding.message}"
+
+
+def _errors(options: Options, rules: Rules) -> tuple[str, ...]:
+    return (*map(_line, rules.loaded.errors), *_role_errors(options, rules))
 
 
 def _role_errors(options: Options, rules: Rules) -> list[str]:
