@@ -10,6 +10,7 @@ from redlane.cli.parser import Commands, add_command
 from redlane.contexts.shell.orphans import adopter_of_orphans
 from redlane.contexts.shell.programs import program
 from redlane.control.client import Client
+from redlane.control.sockets import withhold_connections
 from redlane.errors import RedlaneError, UsageError
 from redlane.paths import Paths
 
@@ -63,6 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
     paths = Paths.from_environment(os.environ)
     client = Client(paths.socket)
     client.get("/api/status")
+    withhold_connections(paths.socket)
     label = arguments.label or Path(command[0]).name
     session = client.post("/api/sessions", _opening(arguments.role, label))
     _supervise(session, command)

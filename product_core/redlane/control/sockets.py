@@ -20,10 +20,12 @@ __all__ = [
     "passed_sockets",
     "private_directory",
     "remove_socket",
+    "withhold_connections",
 ]
 
 _LONGEST_ADDRESS = 107
 _BACKLOG = 1024
+_SECONDS = 30.0
 
 
 def private_directory(path: Path) -> None:
@@ -104,6 +106,37 @@ def connect_socket(path: Path, timeout: float) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def withhold_connections(path: Path) -> None:
+    """Let no connection to the daemon pass on to the program that we become.
+
+    Whoever holds one asks with the rights of the process that connected, so an agent
+    must not inherit any that was left open by whoever started it.
+    """
+    with connect_socket(path, _SECONDS) as known:
+        name = known.getpeername()
+    for entry in os.listdir("/proc/self/fd"):  # noqa: PTH208  # numbers, not paths
+        if _peer_name(int(entry)) == name:
+            os.set_inheritable(int(entry), False)  # noqa: FBT003  # takes no keyword
+
+
+def _peer_name(descriptor: int) -> object:
+    """The address that a descriptor is connected to; None when it is no such thing."""
+    try:
+        copy = os.dup(descriptor)
+    except OSError:
+        return None
+    try:
+        connection = socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        return None
+    with connection:
+        try:
+            return connection.getpeername()
+        except OSError:
+            return None
 
 
 @contextmanager
