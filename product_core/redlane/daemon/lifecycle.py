@@ -106,20 +106,21 @@ class _Told:
 
 
 def _worked(work: Callable[[Report], int], report: Report) -> int:
-    """The exit status of the daemon; what ends it is reported and logged.
+    """The exit status of the daemon; what ends it is logged and reported.
 
-    This is the boundary of the process: nobody would see a traceback.
+    It has no terminal, so that nobody would see a traceback.
     """
     try:
         return work(report)
     except (RedlaneError, OSError) as error:
-        reason = str(error)
-        _log.error("ended: %s", reason)
-    except Exception as error:  # noqa: BLE001  # the boundary, see above
-        reason = f"internal error: {type(error).__name__}: {error}"
+        _log.error("ended: %s", error)
+        report(Outcome(os.getpid(), errors=(str(error),)))
+        return _FAILED
+    except Exception as error:
         _log.exception("ended")
-    report(Outcome(os.getpid(), errors=(reason,)))
-    return _FAILED
+        reason = f"internal error: {type(error).__name__}: {error} (see its log)"
+        report(Outcome(os.getpid(), errors=(reason,)))
+        raise
 
 
 def _outcome(pipe: int) -> Outcome:
