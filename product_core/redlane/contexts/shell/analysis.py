@@ -115,6 +115,7 @@ class Analysis:
 
     def _group_body(self, group: Group, scope: Scope, stdin: Stream) -> Stream:
         certain = group.opener in _CERTAIN and not group.function
+        place = scope.cwd, scope.moved
         scope.uncertain += not certain
         if group.variable:
             self.findings.assigned[group.variable] = None
@@ -126,6 +127,8 @@ class Analysis:
         if group.opener in _LOOPS and scope.variables and self.limits.loops > 1:
             output = self._pipelines(group.body, scope, stdin)
         scope.uncertain -= not certain
+        if group.opener == "(":
+            scope.cwd, scope.moved = place
         return output
 
     def _loop_values(self, group: Group, scope: Scope) -> None:

@@ -13,7 +13,13 @@ from redlane.contexts.shell.ansi import decode_escapes
 from redlane.contexts.shell.inner import Code, Inner, Text, Words
 from redlane.contexts.shell.scope import Stream
 
-__all__ = ["commands_in_code", "interpreter_of", "unwrap_awk", "unwrap_interpreter"]
+__all__ = [
+    "commands_in_code",
+    "interpreter_of",
+    "unwrap_awk",
+    "unwrap_interpreter",
+    "unwrap_sed",
+]
 
 _INTERPRETERS = (
     (re.compile(r"(?:python|pypy|ipython)[0-9.]*"), "python", "c"),
@@ -136,9 +142,25 @@ def _decoded(text: str) -> Iterable[Inner]:
                 continue
 
 
+def unwrap_sed(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
+    """GNU sed's command `e` and its flag `e` of `s`."""
+    for script in argv[1:]:
+        for found in re.finditer(
+            r"(?:^|[;{}\n0-9$/])\s*e\s+([^\n]+)|s(.)(?:(?!\2).)*\2((?:(?!\2).)+)\2\w*e",
+            script,
+        ):
+            yield Text(found[1] or found[3], ("sh",))
+
+
 def unwrap_awk(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
-    """`system("…")`, `"…" | getline` and `print | "…"` in an awk program."""
+    """`system("…")`, `"…" | getline` and `print | "…"` in an awk program.
+
+    With a command that is no literal, or a shell to print to, any literal may be one.
+    """
     for program in argv[1:]:
+        if re.search(r'system\s*\(\s*[^")\s]|\|&?\s*"(?:\S*/)?(?:ba|da)?sh\b', program):
+            for each in re.finditer(r'"((?:[^"\\]|\\.)*)"', program):
+                yield Text(decode_escapes(each[1]), ("sh",))
         for found in re.finditer(
             r'system\s*\(\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline'
             r'|\|&?\s*"((?:[^"\\]|\\.)*)"',

@@ -8,6 +8,7 @@ from typing import Protocol
 from redlane.contexts.shell.effects import apply_effect
 from redlane.contexts.shell.expansion import Expander, Fields
 from redlane.contexts.shell.findings import Findings
+from redlane.contexts.shell.forms import placed, placed_forms, plain_form
 from redlane.contexts.shell.inner import File, Inner, Words
 from redlane.contexts.shell.known import is_odd, spellings
 from redlane.contexts.shell.limits import Budget, Limits
@@ -21,6 +22,7 @@ from redlane.contexts.shell.scripts import (
 )
 from redlane.contexts.shell.syntax import Assignment, Simple, Substitution, Word
 from redlane.contexts.shell.unwrap import unwrapper
+from redlane.contexts.shell.values import commands_in_values, evaluates
 from redlane.contexts.shell.variables import unwrap_assignment
 
 __all__ = ["Command", "Walker"]
@@ -31,6 +33,7 @@ _HERE = frozenset({"<<", "<<-"})
 _UNKNOWN = ("$", "`")
 _DESCRIPTOR = re.compile(r"[0-9]*-?")
 _LONGEST_VALUE = 64 * 1024
+_MOST_WORDS = 64
 _READS_FILES = frozenset({"cat", "head", "tail", "tac", "rev", "base64", "xxd", "sed"})
 _NOTHING = Stream()
 
@@ -84,11 +87,14 @@ class Command:
             return self.written(_NOTHING, ""), ""
         output, form = _NOTHING, ""
         self._leading_substitution(simple.words[0])
+        if evaluates(simple.words):
+            texts = (*simple.words, *(each.target for each in simple.redirections))
+            self._run_values(texts)
         for argv in meanings:
             if before and argv:
-                self._walker.findings.command(f"{before} {' '.join(argv)}")
+                self._walker.findings.simple((before, *argv))
             output = self.words(argv)
-            form = form or " ".join(argv)
+            form = form or plain_form(argv)
         return self.written(output, form), form
 
     def words(self, argv: Fields) -> Stream:
@@ -97,7 +103,9 @@ class Command:
         if not form.strip():
             return _NOTHING
         self._walker.budget.step()
-        self._walker.findings.command(form)
+        self._walker.findings.simple(argv)
+        for placed_form in placed_forms(argv, self._scope.cwd, moved=self._scope.moved):
+            self._walker.findings.command(placed_form)
         assignment = _ASSIGNMENT.match(argv[0])
         if assignment:
             self._walker.findings.assigned[assignment[1]] = None
@@ -109,7 +117,7 @@ class Command:
         if is_odd(form):
             meanings += spellings(argv)
             for each in meanings[1:]:
-                self._walker.findings.command(" ".join(each))
+                self._walker.findings.simple(each)
         if "/" in argv[0] or self._scope.links:
             meanings += self._by_file(argv)
         inner = _NOTHING
@@ -151,11 +159,19 @@ class Command:
                 shown.append(f"{each.descriptor}{sign}{space}{target}")
                 if ">" in sign and target:
                     self._write(target, output, form)
-                if target:
-                    self._walker.findings.command(f"{sign}{space}{target}")
+                for path in self._spelled(target):
+                    self._walker.findings.command(f"{sign}{space}{path}")
         if shown and form:
             self._walker.findings.command(f"{form} {' '.join(shown)}")
         return Stream(lambda: (*output.texts(), "")) if leaves else output
+
+    def _spelled(self, target: str) -> Iterable[str]:
+        """The target of a redirection, and the path that it leads to."""
+        scope = self._scope
+        return filter(
+            None,
+            dict.fromkeys((target, placed(target, scope.cwd, moved=scope.moved))),
+        )
 
     def _write(self, target: str, output: Stream, form: str) -> None:
         place = self._scope.place(target)
@@ -206,6 +222,9 @@ class Command:
         lasting = not self._simple.words
         for each in self._simple.assignments:
             values = self._values(each)
+            self._run_values(
+                each.value if isinstance(each.value, list) else (each.value,)
+            )
             sign = "+=" if each.appends else "="
             self._walker.findings.assigned[each.name.partition("[")[0]] = None
             for value in values:
@@ -213,6 +232,9 @@ class Command:
                 self._walker.findings.command(shown[-1])
             self._set(each.name, values, lasting=lasting, appends=each.appends)
         return " ".join(shown)
+
+    def _run_values(self, texts: Iterable[object]) -> None:
+        self._walker.run_inner(commands_in_values(texts), self._scope, _NOTHING)
 
     def _values(self, assignment: Assignment) -> tuple[Value, ...]:
         if isinstance(assignment.value, list):
@@ -256,7 +278,7 @@ class Command:
                 run = Words((*words, *rest)) if words else File(name, rest)
                 self._walker.run_program(scope.place(name), run, scope, self._stdin)
         for each in found:
-            self._walker.findings.command(" ".join(each))
+            self._walker.findings.simple(each)
         return found
 
     def _unwrap(self, argv: Fields) -> Stream:
@@ -277,7 +299,11 @@ class Command:
         stdin = self._stdin
         if name in _READS_FILES:
             stdin = self._operands_stream(argv, stdin)
-        return Stream(lambda: (*known_output(argv, name, stdin.texts), *inner.texts()))
+        output = Stream(
+            lambda: (*known_output(argv, name, stdin.texts), *inner.texts())
+        )
+        output.words = (*argv, *self._stdin.words)[:_MOST_WORDS]
+        return output
 
     def _operands_stream(self, argv: Fields, stdin: Stream) -> Stream:
         operands = tuple(each for each in argv[1:] if not each.startswith("-"))

@@ -24,12 +24,13 @@ def apply_effect(argv: Sequence[str], name: str, scope: Scope, stdin: Stream) ->
 
 
 def _change_directory(argv: Sequence[str], scope: Scope, _: Stream) -> None:
-    operands = [each for each in argv[1:] if not each.startswith("-")]
-    if len(operands) != 1 or operands[0].startswith(("$", "~")):
+    operands = [each for each in argv[1:] if not each.startswith("-")] or ["~"]
+    if len(operands) != 1 or operands[0].startswith("$") or "-" in argv:
         return
-    known = scope.cwd or operands[0].startswith("/")
+    known = scope.cwd or operands[0].startswith(("/", "~"))
     place = scope.place(operands[0])
     scope.cwd = place if known and len(place) <= _LONGEST_PATH else None
+    scope.moved = True
 
 
 def _set(argv: Sequence[str], scope: Scope, _: Stream) -> None:

@@ -1,5 +1,8 @@
 """What the analysis has found so far, within bounds."""
 
+from collections.abc import Sequence
+
+from redlane.contexts.shell.forms import normal_forms
 from redlane.contexts.shell.words import TooComplex
 
 __all__ = ["Findings"]
@@ -35,6 +38,11 @@ class Findings:
         most = _MOST_SCRIPT_COMMANDS if self._scripts else _MOST_COMMANDS
         if len(self.commands) > most:
             raise TooComplex(f"it holds more than {most} commands")
+
+    def simple(self, argv: Sequence[str]) -> None:
+        """Take a simple command by its words."""
+        for form in normal_forms(argv):
+            self.command(form)
 
     def string(self, text: str) -> None:
         """Take a command string that was unwrapped."""

@@ -13,13 +13,16 @@ from types import MappingProxyType
 
 from redlane.contexts.shell.ansi import decode_escapes
 
-__all__ = ["known_output"]
+__all__ = ["known_output", "spelled_lines"]
 
 Texts = tuple[str, ...]
 Filter = Callable[[Sequence[str], Texts], Texts]
 
 _CONVERSION = re.compile(r"%[-+ #0]*[0-9]{0,3}(?:\.[0-9]{1,3})?([sbqdiuoxXc%])")
 _NOTHING = frozenset({"true", ":", "false"})
+_LITERAL = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
+_MOST_REPLACED = 4096
+_MOST_LITERALS = 16
 
 
 def known_output(argv: Sequence[str], name: str, stdin: Callable[[], Texts]) -> Texts:
@@ -186,10 +189,19 @@ def _sed(arguments: Sequence[str], stdin: Texts) -> Texts:
         pieces = script[2:].split(mark)
         if len(pieces) < len(("old", "new", "flags")):
             continue
-        old, new = pieces[0], pieces[1]
-        count = -1 if "g" in pieces[2] else 1
-        stdin = tuple(text.replace(old, new, count) for text in stdin)
+        stdin = tuple(_replaced(text, pieces) for text in stdin) or (pieces[1],)
     return stdin
+
+
+def _replaced(text: str, pieces: list[str]) -> str:
+    old, new, flags = pieces[:3]
+    try:
+        plain = not re.search(r"[\\^$.*\[]", old) or len(text) > _MOST_REPLACED
+        pattern = re.compile(re.escape(old) if plain else old, re.MULTILINE)
+    except re.error:
+        return text
+    count = 0 if "g" in flags else 1
+    return pattern.sub(lambda _: new, text, count=count)
 
 
 def _rot13(_: Sequence[str], stdin: Texts) -> Texts:
@@ -211,8 +223,67 @@ def _command(arguments: Sequence[str], stdin: Texts) -> Texts:
     return ()
 
 
+def _cut(arguments: Sequence[str], stdin: Texts) -> Texts:
+    """`cut -cN-` and `-c N-M`; of fields, the whole line."""
+    found = re.search(r"(?:^| )-[cb] ?(\d*)-?(\d*)(?: |$)", " ".join(arguments))
+    if found is None:
+        return stdin
+    start, end = int(found[1] or "1") - 1, int(found[2]) if found[2] else None
+    lines = (text.splitlines() for text in stdin)
+    return tuple("\n".join(line[start:end] for line in each) for each in lines)
+
+
+def _gathered(arguments: Sequence[str], stdin: Texts) -> Texts:
+    """What a search prints of a text: from the words that are searched for on."""
+    plain = [each for each in arguments if not each.startswith("-")]
+    lead = re.match(r"\w+", plain[0]) if plain else None
+    cut = tuple(t[t.index(lead[0]) :] for t in stdin if lead and lead[0] in t)
+    return (*stdin, *cut)
+
+
+def spelled_lines(arguments: Sequence[str]) -> Texts:
+    """What an unknown program may print to a shell, going by its words.
+
+    That is each argument that could be a line of commands, and each text in quotes.
+    """
+    found: dict[str, None] = {}
+    for argument in arguments:
+        if " " not in argument and "/" not in argument:
+            continue
+        text = argument.lstrip("+").rpartition("=" if argument[:2] == "--" else "\0")[2]
+        found[text] = None
+        for literal in _LITERAL.finditer(text):
+            found[decode_escapes(literal[1] or literal[2] or "")] = None
+    return tuple(found)[:_MOST_LITERALS]
+
+
+def _operands(arguments: Sequence[str], _: Texts) -> Texts:
+    """The operands, a line each: `ls -d` and `realpath` print what they are given."""
+    names = [each for each in arguments if not each.startswith("-")]
+    return ("\n".join(names),) if names else ()
+
+
+def _listed(arguments: Sequence[str], _: Texts) -> Texts:
+    """`ls -d`; a listing without it prints no paths."""
+    directories = any(re.fullmatch("-[A-Za-z0-9]*d[A-Za-z0-9]*", a) for a in arguments)
+    return _operands(arguments, ()) if directories else ()
+
+
+def _parents(arguments: Sequence[str], _: Texts) -> Texts:
+    names = [each for each in arguments if not each.startswith("-")]
+    return tuple(each.rstrip("/").rpartition("/")[0] or "." for each in names)
+
+
 _SOURCES: Mapping[str, Filter] = MappingProxyType(
-    {"echo": _echo, "printf": _printf, "which": _which, "command": _command}
+    {
+        "echo": _echo,
+        "printf": _printf,
+        "which": _which,
+        "command": _command,
+        "dirname": _parents,
+        "ls": _listed,
+        **dict.fromkeys(("realpath", "readlink"), _operands),
+    }
 )
 _FILTERS: Mapping[str, Filter] = MappingProxyType(
     {
@@ -233,6 +304,16 @@ _FILTERS: Mapping[str, Filter] = MappingProxyType(
         "sort": _unchanged,
         "uniq": _unchanged,
         "xargs": _unchanged,
+        "cut": _cut,
         "fold": _unchanged,
+        "grep": _gathered,
+        **dict.fromkeys(
+            ("fmt", "nl", "dd", "column", "paste", "expand", "pr", "iconv", "pv"),
+            _unchanged,
+        ),
+        **dict.fromkeys(
+            ("gzip", "gunzip", "zcat", "bzip2", "bunzip2", "xz", "unxz", "zstd"),
+            _unchanged,
+        ),
     }
 )

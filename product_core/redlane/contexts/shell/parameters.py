@@ -27,7 +27,7 @@ def values_of(part: Parameter, scope: Scope) -> tuple[Value, ...] | None:
         return tuple(_element(each, part.subscript) for each in values)
     if name.isdigit() or name in "@*#":
         return _positional(name, scope)
-    special = _SPECIAL.get(name)
+    special = scope.cwd if name == "PWD" else _SPECIAL.get(name)
     return None if special is None else (special,)
 
 

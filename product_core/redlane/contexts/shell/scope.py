@@ -13,13 +13,18 @@ Value = str | tuple[str, ...] | None
 
 
 class Stream:
-    """The texts that may come out of a command; worked out when they are asked for."""
+    """The texts that may come out of a command; worked out when they are asked for.
 
-    __slots__ = ("_make", "_texts")
+    `words` are those of the commands that it comes from: what is not known to come out
+    may stand in them.
+    """
+
+    __slots__ = ("_make", "_texts", "words")
 
     def __init__(self, make: Callable[[], tuple[str, ...]] | None = None) -> None:
         self._make = make
         self._texts: tuple[str, ...] = ()
+        self.words: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, *texts: str) -> "Stream":
@@ -44,6 +49,7 @@ class Scope:
     and replaces none. `parameters` is None where they are not known. `files` holds what
     the text writes to files, `origins` the command that wrote one whose text is not
     known, `links` what a file is a copy of; all three by the path from `place`.
+    `moved` says that the text has changed the working directory.
     `assigned` names every variable that was ever set, in this shell or one inside it.
     """
 
@@ -55,6 +61,7 @@ class Scope:
     origins: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    moved: bool = False
     uncertain: int = 0
     most_values: int = 256
     assigned: dict[str, None] = field(default_factory=dict)
@@ -70,6 +77,7 @@ class Scope:
             self.origins,
             self.links,
             self.cwd,
+            self.moved,
             assigned=self.assigned,
         )
 
@@ -77,6 +85,8 @@ class Scope:
         """A path as it counts from the working directory, in one spelling."""
         if path.startswith("<("):
             return path
+        if path.startswith("~"):
+            return normpath(path)
         return normpath(join(self.cwd or "", path))
 
     def assign(self, name: str, values: tuple[Value, ...]) -> None:

@@ -81,9 +81,9 @@ def real_name(path: str, cwd: str | None) -> str | None:
 
 def _full(path: str, cwd: str | None) -> str | None:
     """The absolute path, where one can be known."""
-    if path.startswith("~/"):
-        path = os.path.expanduser(path)  # noqa: PTH111  # paths are texts, also odd ones
-    full = os.path.join(cwd or "", path)  # noqa: PTH118  # as above
+    if not path.startswith("~"):
+        path = os.path.join(cwd or "", path)  # noqa: PTH118  # paths are texts, also odd ones
+    full = os.path.expanduser(path)  # noqa: PTH111  # as above
     return full if full.startswith("/") and "\0" not in full else None
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from redlane.contexts.shell.inner import File, Inner, Text, Words, option_values
+from redlane.contexts.shell.output import spelled_lines
 from redlane.contexts.shell.scope import Stream
 from redlane.contexts.shell.wrappers import Prefix, commands_after
 
@@ -81,7 +82,7 @@ def _script_or_input(
 ) -> Iterable[Inner]:
     if reads_input or not operands or operands[0] in _INPUT:
         rest = operands if reads_input else operands[1:]
-        for text in stdin.texts():
+        for text in stdin.texts() or spelled_lines(stdin.words):
             yield Text(text, ("sh", *rest))
     else:
         yield File(operands[0], tuple(operands[1:]))

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 
-from redlane.contexts.shell.inner import Inner, Text, Words, option_values
+from redlane.contexts.shell.inner import Code, Inner, Text, Words, option_values
 from redlane.contexts.shell.scope import Stream
 from redlane.contexts.shell.wrappers import Prefix, commands_after
 
@@ -38,8 +39,8 @@ OPTION_STRINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "bsdtar": ("--use-compress-program",),
         "rsync": ("-e", "--rsh", "--rsync-path"),
-        "scp": ("-S",),
-        "sftp": ("-S",),
+        "scp": ("-S", "-o"),
+        "sftp": ("-S", "-o"),
         "sort": ("--compress-program",),
         "rg": ("--pre", "--hostname-bin"),
         "ag": ("--pager",),
@@ -70,7 +71,9 @@ OPTION_STRINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Options whose value is a command string, by the tool."""
 
-_RUN_BY_VALUE = re.compile(r"(?:exec=|[A-Za-z:]+-Invoke(?:::)?=)")
+_RUN_BY_VALUE = re.compile(
+    r"(?:exec=|(?i:proxycommand|localcommand)[ =]|[A-Za-z:]+-Invoke(?:::)?=)"
+)
 _GIT_COMMANDS = re.compile(
     r"(?i)(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|hookspath|gitproxy)"
     r"|pager\..*|sequence\.editor|diff\..*|difftool\..*|mergetool\..*|merge\..*\.driver"
@@ -236,15 +239,21 @@ def unwrap_container(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:
     _ = stdin
 
 
-def unwrap_editor(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
-    """Shell escapes in the commands given to vim, ex, gdb, sqlite3 and the like."""
-    for place, word in enumerate(argv[1:], 1):
-        following = argv[place + 1] if place + 1 < len(argv) else ""
-        script = following if word.startswith("-") else word.removeprefix("+")
+def unwrap_editor(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:
+    """Shell escapes in what vim, ed, gdb, sqlite3 and the like are given or read."""
+    scripts = [
+        following if word.startswith("-") else word.removeprefix("+")
+        for word, following in pairwise((*argv[1:], ""))
+    ]
+    scripts += [line for text in stdin.texts() for line in text.splitlines()]
+    for script in scripts:
+        code = re.match(r"(?s)\s*(?:py(?:thon|3|thon3)?)\s+(.+)", script)
+        if code:
+            yield Code("python", code[1])
         found = re.match(
             r"(?s)\s*:?\s*(?:silent!?\s+)?"
             r"(?:!|\\!|\.(?:shell|system)\s|shell\s|platform shell\s|r\s*!"
-            r"|call system\()"
+            r"|call system\(|pipe .*?\|)"
             r"\s*[\"']?(.+)",
             script,
         )

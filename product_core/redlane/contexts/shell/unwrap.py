@@ -46,6 +46,7 @@ _UNWRAPPERS: Mapping[str, Unwrap] = MappingProxyType(
             ("export", "declare", "typeset", "readonly", "local"),
             variables.unwrap_declaration,
         ),
+        "sed": code.unwrap_sed,
         "eval": shells.unwrap_eval,
         "trap": shells.unwrap_trap,
         "alias": shells.unwrap_alias,

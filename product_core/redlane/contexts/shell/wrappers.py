@@ -90,6 +90,10 @@ _PREFIXES: Mapping[str, Prefix] = MappingProxyType(
             "uid gid hostname chdir unsetenv lock-file sync-fd proc dev tmpfs dir "
             "remount-ro seccomp cap-add cap-drop",
         ),
+        "choom": _prefix("np", "adjust pid"),
+        "uclampset": _prefix("mMp", "pid"),
+        "i386": _prefix(),
+        "x86_64": _prefix(),
         "linux32": _prefix(),
         "linux64": _prefix(),
         "setarch": _prefix("", "", 1),

@@ -1,0 +1,73 @@
+"""Commands hidden behind operators in words, directories, values and producers."""
+
+import pytest
+from core.shell_views import views
+
+HIDDEN = {
+    "a separator as an argument": ("rm -rf ';' x", "rm -rf , x"),
+    "an ampersand as an argument": ("rm -rf '&' x", "rm -rf , x"),
+    "a pipe inside an argument": ("rm -rf 'a|b' x", "rm -rf a,b x"),
+    "a line break inside an argument": ("rm -rf 'a\nb' x", "rm -rf a,b x"),
+    "an escaped separator": (r"rm -rf \; x", "rm -rf , x"),
+    "a separator in a pipeline": ("cat ';' k | sh", "cat , k | sh"),
+    "a home directory that was entered": ("cd; rm -rf *", "rm -rf ~/*"),
+    "a directory of keys": ("cd ~/.ssh && cat id_rsa", "cat ~/.ssh/id_rsa"),
+    "a directory with pushd": ("pushd ~/.ssh; cat ./id_rsa", "cat ~/.ssh/id_rsa"),
+    "a directory and a redirection": ("cd /etc; echo x > passwd", "> /etc/passwd"),
+    "a way up from the working directory": ("rm -rf ../../x", "rm -rf /home/x"),
+    "everything here": ("rm -rf ./*", "rm -rf /home/dev/work/*"),
+    "the working directory's name": ("rm -rf $PWD", "rm -rf /home/dev/work"),
+    "a parent that is worked out": ("rm -rf $(dirname ~/x)", "rm -rf ~"),
+    "a path that is resolved": ("rm -rf $(realpath ..)", "rm -rf .."),
+    "an index in a value": ("x='a[$(rm -rf x)]'; ((x))", "rm -rf x"),
+    "an index that is tested": ("test -v 'a[$(rm -rf x)]'", "rm -rf x"),
+    "an index that is printed to": ("printf -v 'a[$(rm -rf x)]' 1", "rm -rf x"),
+    "an index that is read": ("read x <<< 'a[$(rm -rf x)]'; ((x))", "rm -rf x"),
+    "an index that is declared": ("declare -i i='a[$(rm -rf x)]'", "rm -rf x"),
+    "a value expanded as a prompt": ("p='`rm -rf x`'; echo \"${p@P}\"", "rm -rf x"),
+    "a startup file's name": ("BASH_ENV='$(rm -rf x)' bash -c :", "rm -rf x"),
+    "words to complete": ("compgen -W '$(rm -rf x)'", "rm -rf x"),
+    "printed by Python": ("python3 -c \"print('rm -rf x')\" | sh", "rm -rf x"),
+    "printed by awk": ("awk 'BEGIN{print \"rm -rf x\"}' | sh", "rm -rf x"),
+    "printed as a date": ("date +'rm -rf x' | sh", "rm -rf x"),
+    "printed by a filter of a filter": ("yes 'rm -rf x' | head -1 | sh", "rm -rf x"),
+    "cut out": ("cut -c2- <<< 'xrm -rf x' | sh", "rm -rf x"),
+    "searched for": ("grep -o 'rm.*' <<< 'zzrm -rf x' | sh", "rm -rf x"),
+    "packed and unpacked": ("echo 'rm -rf x' | gzip | gunzip | sh", "rm -rf x"),
+    "edited with a pattern": ("sed 's/^#//' <<< '#rm -rf x' | sh", "rm -rf x"),
+    "edited out of anything": ("seq 1 | sed 's/1/rm -rf x/' | sh", "rm -rf x"),
+    "sed's flag e": ("sed 's/a/rm -rf x/e' f", "rm -rf x"),
+    "sed's command e": ("sed '1e rm -rf x' f", "rm -rf x"),
+    "awk with a variable": ("awk 'BEGIN{c=\"rm -rf x\"; system(c)}'", "rm -rf x"),
+    "awk to a shell": ('awk \'BEGIN{print "rm -rf x" | "sh"}\'', "rm -rf x"),
+    "ed on its input": ("ed -s <<< '!rm -rf x'", "rm -rf x"),
+    "sqlite on its input": ("sqlite3 <<< '.shell rm -rf x'", "rm -rf x"),
+    "a debugger's pipe": ("gdb -batch -ex 'pipe p 1 | rm -rf x'", "rm -rf x"),
+    "a proxy of scp": ("scp -o ProxyCommand='rm -rf x' a b:", "rm -rf x"),
+    "another machine's name": ("x86_64 rm -rf x", "rm -rf x"),
+    "a score": ("choom -n 0 -- rm -rf x", "rm -rf x"),
+}
+
+TWINS = {
+    "a search that ends a find": r"find . -name x -exec grep y {} \;",
+    "a subshell that moves": "(cd / && ls); rm -rf build",
+    "a message with a substitution in quotes": "git commit -m 'do not $(rm -rf x)'",
+    "text printed to a pager": "python3 -c \"print('rm -rf x')\" | less",
+    "a plain edit": "sed 's/rm -rf x/y/' f",
+    "an edit that ends in e": "sed 's/done/rm -rf x/' f",
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), HIDDEN.values(), ids=HIDDEN)
+def test_hidden_command_is_shown(text: str, shown: str) -> None:
+    assert shown in views(text, cwd="/home/dev/work")
+
+
+@pytest.mark.parametrize("text", TWINS.values(), ids=TWINS)
+def test_what_only_looks_alike_is_not_shown(text: str) -> None:
+    found = views(text, cwd="/home/dev/work")
+    assert not [view for view in found if view in ("rm -rf x", "rm -rf /build")]
+
+
+def test_words_with_operators_are_shown_as_they_are_too() -> None:
+    assert "echo a;b" in views("echo 'a;b'")
