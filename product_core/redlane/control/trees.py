@@ -2,6 +2,10 @@
 
 The supervisor itself is left alone as long as anything else lives: it is what keeps
 the tree together.
+
+A process may fork and exit all the time, to be somebody else whenever it is looked for.
+So a look counts only when the next one sees the very same processes, and it goes from
+parent to child: every process hangs on one that was seen, wherever it moves to.
 """
 
 import os
@@ -9,27 +13,73 @@ import select
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
 
-from redlane.control.processes import Process, State, processes, read_process
+from redlane.control.processes import (
+    Process,
+    ProcessUnreadableError,
+    State,
+    processes,
+    read_process,
+)
 
 __all__ = ["continue_tree", "kill_tree", "members", "stop_tree"]
 
 _MOST_SECONDS = 5.0
 _PARTING_MILLISECONDS = 1000
+_PAUSE_SECONDS = 0.001
 
 
 def members(root: Process) -> list[Process]:
     """The living processes below `root`, in no order; `root` is not among them."""
-    children: defaultdict[int, list[Process]] = defaultdict(list)
-    for process in processes():
-        children[process.parent].append(process)
-    found, waiting = [], [root]
+    return [each for each in _below(root) if each.state is not State.DEAD]
+
+
+def _below(root: Process) -> list[Process]:
+    """One look at all below `root`, those included that are gone by now."""
+    children = _children if _lists_children() else _found_children()
+    found: dict[int, Process] = {}
+    waiting = [root.pid]
     while waiting:
-        below = children.pop(waiting.pop().pid, [])
-        found += [each for each in below if each.state is not State.DEAD]
-        waiting += below
+        for pid in children(waiting.pop()):
+            if pid not in found:
+                found[pid] = _seen(pid)
+                waiting.append(pid)
+    return list(found.values())
+
+
+def _seen(pid: int) -> Process:
+    """The process; a dead one when it is gone, or when it cannot be looked at."""
+    with suppress(ProcessUnreadableError):
+        process = read_process(pid)
+        if process is not None:
+            return process
+    return Process(pid, 0, 0, "", State.DEAD)
+
+
+def _lists_children() -> bool:
+    """Whether the kernel lists the children of a process (CONFIG_PROC_CHILDREN)."""
+    return Path("/proc/thread-self/children").exists()
+
+
+def _children(pid: int) -> list[int]:
+    """The children of all threads of a process, as the kernel lists them."""
+    found: list[int] = []
+    with suppress(OSError):
+        for task in os.scandir(f"/proc/{pid}/task"):
+            with suppress(OSError):
+                found += map(int, Path(task.path, "children").read_bytes().split())
     return found
+
+
+def _found_children() -> Callable[[int], Iterable[int]]:
+    """The same from the parents that all processes name, for kernels without."""
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for process in processes():
+        children[process.parent].append(process.pid)
+    return lambda pid: children.get(pid, ())
 
 
 def stop_tree(root: Process) -> bool:
@@ -39,7 +89,10 @@ def stop_tree(root: Process) -> bool:
 
 def continue_tree(root: Process) -> bool:
     """Let all below `root` go on (SIGCONT); False when that did not work in 5 s."""
-    return _repeat(root, signal.SIGCONT, lambda each: each.state is not State.STOPPED)
+    # What goes on may fork and exit as it likes: no two looks need be the same.
+    return _repeat(
+        root, signal.SIGCONT, lambda each: each.state is not State.STOPPED, looks=1
+    )
 
 
 def kill_tree(root: Process) -> bool:
@@ -55,16 +108,24 @@ def kill_tree(root: Process) -> bool:
     return gone
 
 
-def _repeat(root: Process, number: int, done: Callable[[Process], bool]) -> bool:
-    """Signal what is not `done`, until a look at all of the tree finds nothing."""
+def _repeat(
+    root: Process, number: int, done: Callable[[Process], bool], looks: int = 2
+) -> bool:
+    """Signal what is not `done`, until `looks` in a row find the same, all done."""
     deadline = time.monotonic() + _MOST_SECONDS
+    before, alike = None, 0
     while time.monotonic() < deadline:
-        left = [each for each in members(root) if not done(each)]
-        if not left:
-            return True
+        seen = _below(root)
+        living = [each for each in seen if each.state is not State.DEAD]
+        left = [each for each in living if not done(each)]
         for process in left:
             _signal(process, number)
-        time.sleep(0.005)  # signals take a moment; a tree has no event to wait on
+        now = {(each.key, each.state) for each in seen}
+        alike = alike + 1 if now == before else 1
+        if not left and alike >= looks:
+            return True
+        before = now
+        time.sleep(_PAUSE_SECONDS)  # a tree has no event to wait on
     return False
 
 
