@@ -1,9 +1,11 @@
 """Fixtures of the acceptance suite: homes, daemons, and judges for verdict tables."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from spec.agent_home import write_agent
 from spec.cases import Case, Judge, write_cases
 from spec.redlane_home import Home
 
@@ -53,3 +55,21 @@ def judge(request: pytest.FixtureRequest, table_home: Home) -> Judge:
         )
 
     return analyze
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A running daemon whose agent may run all but what is `forbidden`."""
+    home = Home(tmp_path_factory.mktemp("shell"))
+    write_agent(home)
+    try:
+        home.start("--role", "agent")
+        yield home
+    finally:
+        home.stop()
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Path:
+    """What a command touches that must not run."""
+    return tmp_path / "canary"
