@@ -15,8 +15,8 @@ HIDDEN = {
     "a directory with pushd": ("pushd ~/.ssh; cat ./id_rsa", "cat ~/.ssh/id_rsa"),
     "a directory and a redirection": ("cd /etc; echo x > passwd", "> /etc/passwd"),
     "a way up from the working directory": ("rm -rf ../../x", "rm -rf /home/x"),
-    "everything here": ("rm -rf ./*", "rm -rf /home/dev/work/*"),
-    "the working directory's name": ("rm -rf $PWD", "rm -rf /home/dev/work"),
+    "everything here": ("rm -rf ./*", "rm -rf /home/dev/project/*"),
+    "the working directory's name": ("rm -rf $PWD", "rm -rf /home/dev/project"),
     "a parent that is worked out": ("rm -rf $(dirname ~/x)", "rm -rf ~"),
     "a path that is resolved": ("rm -rf $(realpath ..)", "rm -rf .."),
     "an index in a value": ("x='a[$(rm -rf x)]'; ((x))", "rm -rf x"),
@@ -60,12 +60,12 @@ TWINS = {
 
 @pytest.mark.parametrize(("text", "shown"), HIDDEN.values(), ids=HIDDEN)
 def test_hidden_command_is_shown(text: str, shown: str) -> None:
-    assert shown in views(text, cwd="/home/dev/work")
+    assert shown in views(text, cwd="/home/dev/project")
 
 
 @pytest.mark.parametrize("text", TWINS.values(), ids=TWINS)
 def test_what_only_looks_alike_is_not_shown(text: str) -> None:
-    found = views(text, cwd="/home/dev/work")
+    found = views(text, cwd="/home/dev/project")
     assert not [view for view in found if view in ("rm -rf x", "rm -rf /build")]
 
 
