@@ -283,6 +283,16 @@ def test_inbound_policies_without_interception_are_a_warning(home: PolicyHome) -
     assert "tls.intercept" in warning.message
 
 
+def test_jury_that_nobody_offers_is_a_warning(home: PolicyHome) -> None:
+    home.settings({"review.jury": ["gavel"]})
+
+    (warning,) = home.load().findings
+
+    assert warning.severity is Severity.WARNING
+    assert warning.subject == "review.jury"
+    assert "no plugin offers reviewer gavel" in warning.message
+
+
 def test_inbound_policies_with_interception_are_fine(home: PolicyHome) -> None:
     home.policies(simple("in", context="Inbound"))
     home.settings({"tls.intercept": True})

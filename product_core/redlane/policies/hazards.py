@@ -39,7 +39,7 @@ def find_hazards(
     settings: Settings,
     settings_file: str,
 ) -> Iterator[Finding]:
-    """Broad Allows, and inbound policies that cannot see HTTPS."""
+    """Broad Allows, inbound policies that cannot see HTTPS, and reviewers not there."""
     policies = list(policies)
     yield from _broad_allows(policies, roles, match_types)
     inbound = [each.id for each in policies if each.context is Context.INBOUND]
@@ -50,6 +50,15 @@ def find_hazards(
             "tls.intercept",
             f"{_some('inbound policy', 'inbound policies', inbound)} cannot see HTTPS "
             "responses: set `tls.intercept` to true",
+        )
+    if settings.review.jury:
+        # Whoever sets it relies on somebody looking before the time is up.
+        yield Finding(
+            Severity.WARNING,
+            settings_file,
+            "review.jury",
+            f"no plugin offers {_some('reviewer', 'reviewers', [*settings.review.jury])}"
+            ": what is flagged waits for a person",
         )
 
 
