@@ -51,14 +51,14 @@ def find_hazards(
             f"{_some('inbound policy', 'inbound policies', inbound)} cannot see HTTPS "
             "responses: set `tls.intercept` to true",
         )
-    if settings.review.jury:
+    if jury := list(settings.review.jury):
         # Whoever sets it relies on somebody looking before the time is up.
         yield Finding(
             Severity.WARNING,
             settings_file,
             "review.jury",
-            f"no plugin offers {_some('reviewer', 'reviewers', [*settings.review.jury])}"
-            ": what is flagged waits for a person",
+            f"no plugin offers {_some('reviewer', 'reviewers', jury)}: what is flagged "
+            "waits for a person",
         )
 
 
