@@ -188,10 +188,64 @@ def test_a_background_job(screen: Screen) -> None:
 def test_a_command_reads_the_terminal(screen: Screen) -> None:
     screen.type("read -p 'name? ' name\n")
     screen.read_until(r"\nname\? ")
-    screen.type("rm -rf is just text\n")
+    screen.type("rm is just text\n")
     screen.read_until(re.escape(PROMPT))
 
-    assert "rm -rf is just text\n" in screen.run('printf "%s\\n" "$name"')
+    assert "rm is just text\n" in screen.run('printf "%s\\n" "$name"')
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("x='rm -r'", "${x}f canary"),
+        ("x='rm -r'; x+=f", "$x canary"),
+        ("x=(-rf rm)", "${x[1]} ${x[0]} canary"),
+        ("declare x=rm; y=-rf", "$x $y canary"),
+        ("set -- -rf rm", "$2 $1 canary"),
+        ("f() { $1 -rf canary; }", "f rm"),
+        ("for x in rm; do :; done", "$x -rf canary"),
+        ("read x y <<< '-rf rm'", "$y $x canary"),
+        ("printf -v x %s rm", "$x -rf canary"),
+    ],
+    ids=lambda lines: lines[0],
+)
+def test_what_a_command_set_is_known_to_the_next(
+    screen: Screen, daemon: Home, lines: tuple[str, str]
+) -> None:
+    (daemon.user / "canary").touch()
+    for line in lines:
+        said = screen.run(line)
+    assert "blocked" in said
+    assert (daemon.user / "canary").exists()
+
+
+def test_what_a_person_typed_for_a_command_is_known(
+    screen: Screen, daemon: Home
+) -> None:
+    (daemon.user / "canary").touch()
+    screen.type("read -p 'what? ' x\n")
+    screen.read_until(r"\nwhat\? ")
+    screen.type("rm\n")
+    screen.read_until(re.escape(PROMPT))
+    assert "blocked" in screen.run("$x -rf canary")
+    assert (daemon.user / "canary").exists()
+
+
+def test_shells_by_name_are_guarded(screen: Screen, daemon: Home) -> None:
+    assert f"{daemon.dir}/run/bin/bash" in screen.run("type -p bash; echo $SHELL")
+
+
+def test_our_descriptors_cannot_be_written_to_through_proc(
+    screen: Screen, daemon: Home
+) -> None:
+    screen.run('for f in /proc/$$/fd/*; do echo ">canary" >$f; done')
+    screen.run("true")
+    assert not (daemon.user / "canary").exists()
+
+
+def test_line_editing_is_set_for_this_front(screen: Screen) -> None:
+    screen.run("set -o vi")
+    assert "hi\n" in screen.run("echo hi")
 
 
 @pytest.mark.parametrize(

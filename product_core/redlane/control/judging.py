@@ -25,11 +25,12 @@ __all__ = ["Contents", "Judging", "Question"]
 class Contents:
     """How bytes become content; the contexts provide it.
 
-    `shell` takes a command, its positional arguments and its working directory.
+    `shell` takes a command, its positional arguments, its working directory, and text
+    that the same shell has run before it.
     """
 
     parse: Callable[[Context, bytes], Sequence[Content]]
-    shell: Callable[[bytes, tuple[bytes, ...], str | None], Content]
+    shell: Callable[[bytes, tuple[bytes, ...], str | None, bytes], Content]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ __all__ = [
     "judgement_document",
     "review_document",
     "shell_answer",
+    "split_before",
     "split_command",
     "text_of",
 ]
@@ -66,6 +67,12 @@ def finding_document(finding: Finding) -> Document:
 def text_of(data: bytes) -> str:
     """`data` as text; each byte that is no UTF-8 is written out in hex."""
     return data.decode(errors="backslashreplace")
+
+
+def split_before(body: bytes, length: str | None) -> tuple[bytes, bytes]:
+    """What the same shell has run before, which comes first, and the question."""
+    size = int(length) if length and length.isascii() and length.isdigit() else 0
+    return body[:size], body[size:]
 
 
 def split_command(body: bytes, cwd: str | None) -> tuple[bytes, tuple[bytes, ...], str]:

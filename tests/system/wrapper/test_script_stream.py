@@ -92,3 +92,13 @@ def test_a_dead_daemon_ends_it(daemon: Home) -> None:
 
     assert (out, process.returncode) == ("", 126)
     assert err.startswith("redlane: no daemon")
+
+
+def test_what_was_set_before_is_known(daemon: Home) -> None:
+    (daemon.user / "canary").touch()
+    with _open_shell(daemon) as process:
+        assert _say(process, f"x='rm -r'; cd {daemon.user}; echo set\n") == "set\n"
+        _, err = process.communicate("${x}f canary\n", timeout=20)
+        assert process.returncode == 126
+    assert "blocked" in err
+    assert (daemon.user / "canary").exists()

@@ -7,11 +7,13 @@ or script hides a command from them.
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
 from redlane.contexts.shell.analysis import Analysis
 from redlane.contexts.shell.findings import Findings
+from redlane.contexts.shell.limits import LIGHT
 from redlane.contexts.shell.readings import readings
 from redlane.contexts.shell.scope import Scope
 from redlane.contexts.shell.scripts import MOST_BYTES
@@ -45,18 +47,24 @@ class ShellContent(Content):
     """A command, the positional parameters after it, and where it would run.
 
     `arguments` are what follows the command string of a shell, so the first is `$0`.
-    Nothing is parsed before a Block or Flag asks, and then once.
+    `before` is text that the same shell has run: what it sets holds, and it is not
+    judged again. Nothing is parsed before a Block or Flag asks, and then once.
     """
 
-    __slots__ = ("_found", "arguments", "context", "cwd", "data")
+    __slots__ = ("_found", "arguments", "before", "context", "cwd", "data")
 
     def __init__(
-        self, data: bytes, arguments: tuple[bytes, ...] = (), cwd: str | None = None
+        self,
+        data: bytes,
+        arguments: tuple[bytes, ...] = (),
+        cwd: str | None = None,
+        before: bytes = b"",
     ) -> None:
         self.context = Context.SHELL
         self.data = data
         self.arguments = arguments
         self.cwd = cwd
+        self.before = before
         self._found: _Found | None = None
 
     def __repr__(self) -> str:
@@ -82,11 +90,12 @@ class ShellContent(Content):
 
     def rewritten(self, change: Callable[[bytes], bytes]) -> "ShellContent":
         """The same call with another command."""
-        return ShellContent(change(self.data), self.arguments, self.cwd)
+        changed = change(self.data)
+        return ShellContent(changed, self.arguments, self.cwd, self.before)
 
     def _analysed(self) -> _Found:
         if self._found is None:
-            plain = _PLAIN.fullmatch(self.data)
+            plain = None if self.before else _PLAIN.fullmatch(self.data)
             if plain and plain[1] not in _NEVER_PLAIN and is_plain(plain[1].decode()):
                 words = tuple(self.data.decode().split(" "))
                 commands = (ShellCommand(words),)
@@ -129,7 +138,17 @@ class ShellContent(Content):
         scope = Scope(cwd=self.cwd, parameters=parameters, assigned=found.assigned)
         if given:
             scope.name = given[0]
+        if self.before:
+            _remember(scope, self.before.decode(errors="replace"))
         return scope
+
+
+def _remember(scope: Scope, before: str) -> None:
+    """Let hold in `scope` what `before` sets; what cannot be followed is left out."""
+    counted, scope.assigned = scope.assigned, {}
+    with suppress(TooComplex, RecursionError):
+        Analysis(Findings(), LIGHT).text(before, scope)
+    scope.assigned, scope.uncertain = counted, 0
 
 
 _encoded = partial(str.encode, encoding="utf-8", errors="replace")

@@ -11,19 +11,22 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from socket import socketpair
 from typing import NoReturn, Self
 
 from redlane.contexts.shell.client.environment import clean_environment
 from redlane.contexts.shell.client.message import tell
 from redlane.contexts.shell.client.startup import quoted
+from redlane.contexts.shell.shell_state import ShellState
 
 __all__ = ["EndedError", "GuardedShell"]
 
 _SHELL = ("/bin/bash", "--norc", "--noprofile", "--noediting", "+H", "-i")
 _BEGIN = b"set +o history; export -n PS1 PS2\n"
+_STATE = b"\\builtin declare -p; \\builtin declare -f; \\builtin printf 'set --'; "
 _LOOK_SECONDS, _LOST_SECONDS, _POLL_SECONDS = 0.05, 0.5, 0.005
 
 
@@ -42,18 +45,27 @@ class GuardedShell:
     Must be made while this process has the terminal: bash takes it over from there.
     """
 
-    def __init__(self, terminal: int) -> None:
-        """`terminal` is an open descriptor of it, and is standard input too."""
+    def __init__(self, terminal: int, shims: Mapping[bytes, bytes]) -> None:
+        """`terminal` is an open descriptor of it, and is standard input too.
+
+        `shims` are variables that make its shells guarded ones.
+        """
         self._terminal = terminal
         self._group = os.getpgrp()
         self._reports, status = os.pipe()
-        commands, self._commands = os.pipe()
-        self._report = b"\\builtin printf '%%s\\0' \"$?\" >&%d\n" % status
+        # Unlike a pipe, a socket cannot be opened again below /proc and written to.
+        commands, self._commands = (end.detach() for end in socketpair())
+        self._report = (
+            b"{ \\builtin printf '%%s\\0' \"$?\"; %s"
+            b"\\builtin printf ' %%q' \"$@\"; \\builtin printf '\\n\\0'; } >&%d\n"
+            % (_STATE, status)
+        )
+        self._state = ShellState()
         self._around = b" <&%d %d<&- %d>&-\n" % (terminal, terminal, status)
         self._process = subprocess.Popen(
             _SHELL,
             stdin=commands,
-            env={**clean_environment(), b"PS1": b"", b"PS2": b""},
+            env={**clean_environment(), **shims, b"PS1": b"", b"PS2": b""},
             pass_fds=(status, terminal),
         )
         os.close(status)
@@ -80,6 +92,11 @@ class GuardedShell:
         os.close(self._reports)
         for number, handler in self._signals.items():
             signal.signal(number, handler)
+
+    @property
+    def state(self) -> bytes:
+        """Text that sets again what the shell's commands have set."""
+        return self._state.text
 
     @property
     def directory(self) -> str | None:
@@ -119,15 +136,16 @@ class GuardedShell:
     def _await_report(self) -> int:
         """The status that the shell reports; raises EndedError when it will not."""
         report = b""
-        while not report.endswith(b"\0"):
+        while not (report.endswith(b"\0") and report.count(b"\0") > 1):
             if not select.select([self._reports], [], [], _LOOK_SECONDS)[0]:
                 self._look()
                 continue
-            piece = os.read(self._reports, 64)
+            piece = os.read(self._reports, 65536)
             if not piece:
                 self._await_end()
             report += piece
-        last = report.split(b"\0")[-2]
+        last, state = report.split(b"\0")[-3:-1]
+        self._state.take(state)
         return int(last) if last.isdigit() else 1
 
     def _command_line(self) -> bytes:

@@ -21,6 +21,7 @@ from redlane.contexts.shell.completeness import Completeness, completeness
 
 __all__ = ["run_stream"]
 
+_MOST_BEFORE = 64 * 1024
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 
 
@@ -65,10 +66,12 @@ def _input(process: "subprocess.Popen[bytes]") -> IO[bytes]:
 
 def _feed(place: Place, process: "subprocess.Popen[bytes]", text: bytes) -> None:
     """Feed until the script or the shell ends; raises EndingError for a refusal."""
+    before = b""
     with os.fdopen(os.pidfd_open(process.pid), "rb") as ended:
         while True:
             whole, text = _take_whole(text)
-            _judge_and_write(place, process, whole)
+            _judge_and_write(place, process, whole, before)
+            before = (before + whole)[-_MOST_BEFORE:]
             if ended.fileno() in select.select([0, ended.fileno()], [], [])[0]:
                 return
             piece = os.read(0, 65536)
@@ -77,7 +80,7 @@ def _feed(place: Place, process: "subprocess.Popen[bytes]", text: bytes) -> None
             text += piece.replace(b"\0", b"")
             if len(text) > SCRIPT_MAX:
                 raise EndingError(REFUSED, b"the script is too long; not run")
-    _judge_and_write(place, process, text)
+    _judge_and_write(place, process, text, before)
 
 
 def _take_whole(text: bytes) -> tuple[bytes, bytes]:
@@ -89,11 +92,11 @@ def _take_whole(text: bytes) -> tuple[bytes, bytes]:
 
 
 def _judge_and_write(
-    place: Place, process: "subprocess.Popen[bytes]", text: bytes
+    place: Place, process: "subprocess.Popen[bytes]", text: bytes, before: bytes
 ) -> None:
     if not text:
         return
-    rewritten = ask(place, text)
+    rewritten = ask(place, text, before)
     text = text if rewritten is None else rewritten
     if not text.endswith(b"\n"):
         text += b"\n"

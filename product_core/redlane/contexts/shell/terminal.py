@@ -1,6 +1,7 @@
 """The guarded shell on a terminal: reads whole commands, has each judged, runs it."""
 
 import os
+import re
 import readline
 import signal
 import sys
@@ -17,6 +18,7 @@ __all__ = ["run_terminal"]
 
 _SYNTAX, _INTERRUPTED = 2, 130
 _CONTINUED = "> "
+_EDITING = re.compile(rb"\s*set\s+-o\s+(vi|emacs)\s*")
 
 
 def run_terminal(place: Place, role: str | None) -> int:
@@ -25,13 +27,22 @@ def run_terminal(place: Place, role: str | None) -> int:
     terminal = _open_terminal()
     status = 0
     try:
-        with GuardedShell(terminal) as shell:
+        with GuardedShell(terminal, _shims(place)) as shell:
             while True:
                 status = _run_next(shell, place, role, status)
     except EndedError as ended:
         return _exit_status(ended.status)
     finally:
         os.close(terminal)
+
+
+def _shims(place: Place) -> dict[bytes, bytes]:
+    """What makes the shells that are started by name ask as well."""
+    directory = place.socket.rpartition(b"/")[0] + b"/bin"
+    path = os.environb.get(b"PATH") or os.defpath.encode()
+    if directory in path.split(b":") or not os.access(directory + b"/bash", os.X_OK):
+        return {}
+    return {b"PATH": directory + b":" + path, b"SHELL": directory + b"/bash"}
 
 
 def _open_terminal() -> int:
@@ -117,7 +128,11 @@ def _complaint(said: bytes) -> bytes:
 def _judge_and_run(shell: GuardedShell, place: Place, text: bytes, status: int) -> int:
     if not text.strip():
         return status
-    rewritten = ask(place, text)
+    editing = _EDITING.fullmatch(text)
+    if editing:  # the lines are edited here, and the shell's own editing is off
+        readline.parse_and_bind(f"set editing-mode {editing[1].decode()}")
+        return 0
+    rewritten = ask(place, text, shell.state)
     if rewritten is not None:
         tell(b"rewritten: " + rewritten)
         text = rewritten

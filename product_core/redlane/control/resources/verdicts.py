@@ -17,6 +17,7 @@ from redlane.control.protocol import (
     held_line,
     judgement_document,
     shell_answer,
+    split_before,
     split_command,
 )
 from redlane.model.policy import Context
@@ -79,13 +80,14 @@ class Shell:
                 description="the body must be application/octet-stream"
             )
         body = read_bytes(request)
+        before, body = split_before(body, request.get_header("X-Redlane-Before"))
         command, arguments, cwd = split_command(
             body, request.get_header("X-Redlane-Cwd")
         )
         question = Question(
             Context.SHELL,
             body,
-            lambda: (self._contents.shell(command, arguments, cwd or None),),
+            lambda: (self._contents.shell(command, arguments, cwd or None, before),),
             details=command_details(arguments, cwd),
         )
         taken_back = _taken_back(request, self._reviews)

@@ -15,15 +15,18 @@ _LONGEST_ADDRESS = 107
 _PLAIN = frozenset(range(0x21, 0x7F)) - {ord("%")}
 
 
-def ask(place: Place, question: bytes) -> bytes | None:
-    """None to run the command, or what to run in its place; a refusal ends."""
+def ask(place: Place, question: bytes, before: bytes = b"") -> bytes | None:
+    """None to run the command, or what to run in its place; a refusal ends.
+
+    `before` is text that the same shell has run, so that what it set is known.
+    """
     if len(question) > SCRIPT_MAX:
         refuse(b"the command is longer than %d bytes; not run" % SCRIPT_MAX)
     deadline = time.monotonic() + place.timeout
     link = _reach(place, deadline)
     reply = Reply()
     try:
-        _send(link, _request(question))
+        _send(link, _request(question, before))
         _receive(link, reply, deadline, place.timeout)
         verdict = reply.verdict()
     except TimeoutError:
@@ -65,12 +68,14 @@ def _reach(place: Place, deadline: float) -> _socket.socket:
     return link
 
 
-def _request(question: bytes) -> bytes:
+def _request(question: bytes, before: bytes) -> bytes:
     head = (
         b"POST /api/shell HTTP/1.1\r\nHost: redlane\r\nConnection: close\r\n"
         b"Content-Type: application/octet-stream\r\nContent-Length: %d\r\n"
-        % len(question)
+        % (len(before) + len(question))
     )
+    if before:
+        head += b"X-Redlane-Before: %d\r\n" % len(before)
     try:
         directory = posix.getcwdb()
     except OSError:
@@ -78,7 +83,7 @@ def _request(question: bytes) -> bytes:
     if directory.startswith(b"/"):
         shown = (b"%c" % c if c in _PLAIN else b"%%%02X" % c for c in directory)
         head += b"X-Redlane-Cwd: " + b"".join(shown) + b"\r\n"
-    return head + b"\r\n" + question
+    return head + b"\r\n" + before + question
 
 
 def _send(link: _socket.socket, request: bytes) -> None:
