@@ -44,6 +44,47 @@ HIDDEN = {
     "sqlite on its input": ("sqlite3 <<< '.shell rm -rf x'", "rm -rf x"),
     "a debugger's pipe": ("gdb -batch -ex 'pipe p 1 | rm -rf x'", "rm -rf x"),
     "a proxy of scp": ("scp -o ProxyCommand='rm -rf x' a b:", "rm -rf x"),
+    "lines that end with NUL": ("printf 'rm -rf x' | xargs -0 sh -c", "rm -rf x"),
+    "a function in the environment": (
+        "env 'BASH_FUNC_ls%%=() { rm -rf x; }' bash -c ls",
+        "rm -rf x",
+    ),
+    "a setting in the environment": (
+        "GIT_CONFIG_VALUE_0='!rm -rf x' git y",
+        "rm -rf x",
+    ),
+    "an alias from the environment": (
+        "Z='!rm -rf x' git --config-env=alias.x=Z x",
+        "rm -rf x",
+    ),
+    "a debugger of Perl": ("PERL5DB='BEGIN{system(\"rm -rf x\")}' perl -d", "rm -rf x"),
+    "a pipe of Perl": ("perl -e 'open F,\"rm -rf x|\";'", "rm -rf x"),
+    "a command in a variable of Python": (
+        "python3 -c 'import os; c=\"rm -rf x\"; os.system(c)'",
+        "rm -rf x",
+    ),
+    "a file that dd wrote": ("printf 'rm -rf x' | dd of=w; sh w", "rm -rf x"),
+    "a file that install wrote": (
+        "printf 'rm -rf x' | install /dev/stdin w; ./w",
+        "rm -rf x",
+    ),
+    "a file found in PATH": (
+        "printf '#!/bin/sh\\nrm -rf x' > b/ls; PATH=b:$PATH ls",
+        "rm -rf x",
+    ),
+    "a program that was written": (
+        "cat > d.py <<'E'\nimport os\nos.system('rm -rf x')\nE\npython3 d.py",
+        "rm -rf x",
+    ),
+    "a module that was written": (
+        "echo 'import os; os.system(\"rm -rf x\")' > m.py; python3 -m m",
+        "rm -rf x",
+    ),
+    "a makefile that was written": (
+        "printf 'a:\\n\\trm -rf x\\n' > Makefile; make",
+        "rm -rf x",
+    ),
+    "lines read into an array": ("mapfile -t a <<< rm; ${a[0]} -rf x", "rm -rf x"),
     "another machine's name": ("x86_64 rm -rf x", "rm -rf x"),
     "a score": ("choom -n 0 -- rm -rf x", "rm -rf x"),
 }

@@ -53,6 +53,12 @@ _ENCODED = re.compile(
     r"\s*\(\s*b?['\"]([A-Za-z0-9+/=_-]+)['\"]"
 )
 _MOST_CALLS = 200
+_MOST_LITERALS = 16
+_DYNAMIC = re.compile(
+    r"\b(?:system|popen|Popen|run|call|check_output|check_call|getoutput|execSync|exec)"
+    r"\s*\(\s*[A-Za-z_$]\w*\s*[,)]"
+)
+_PERL_PIPE = re.compile(r"\bopen\s*\(?[^;\"']*[\"']((?:[^\"']*\|)|(?:\|[^\"']*))[\"']")
 
 
 def interpreter_of(name: str) -> tuple[str, str] | None:
@@ -98,13 +104,34 @@ def commands_in_code(code: Code) -> Iterable[Inner]:
             yield Text(strings[0], ("sh",))
             if len(strings) > 1:
                 yield Words(tuple(strings))
-    if code.language in ("perl", "ruby", "php"):
-        for found in _BACKQUOTED.finditer(text):
-            yield Text(found[1] or found[2], ("sh",))
+    yield from _calls_by_form(code)
     if _ENCODED.search(text) and re.search(
         r"system|exec|popen|spawn|subproc|run", text
     ):
         yield from _decoded(text)
+
+
+def _calls_by_form(code: Code) -> Iterable[Inner]:
+    """Calls of what is worked out, and quotes that are calls."""
+    text = code.text
+    if _DYNAMIC.search(text):
+        yield from _literals(text)
+    if code.language == "perl":
+        for found in _PERL_PIPE.finditer(text):
+            yield Text(found[1].strip("| "), ("sh",))
+    if code.language in ("perl", "ruby", "php"):
+        for found in _BACKQUOTED.finditer(text):
+            yield Text(found[1] or found[2], ("sh",))
+
+
+def _literals(text: str) -> Iterable[Inner]:
+    """Every text that could be a command: one that is not there is called."""
+    found: dict[str, None] = {}
+    for each in _STRING.finditer(text):
+        value = decode_escapes(next(one for one in each.groups() if one is not None))
+        if " " in value and len(found) < _MOST_LITERALS:
+            found[value] = None
+    yield from (Text(each, ("sh",)) for each in found)
 
 
 def _strings(text: str, pos: int) -> list[str]:

@@ -24,6 +24,7 @@ from redlane.contexts.shell.syntax import Assignment, Simple, Substitution, Word
 from redlane.contexts.shell.unwrap import unwrapper
 from redlane.contexts.shell.values import commands_in_values, evaluates
 from redlane.contexts.shell.variables import unwrap_assignment
+from redlane.contexts.shell.written import found_in_path, written_programs
 
 __all__ = ["Command", "Walker"]
 
@@ -118,7 +119,7 @@ class Command:
             meanings += spellings(argv)
             for each in meanings[1:]:
                 self._walker.findings.simple(each)
-        if "/" in argv[0] or self._scope.links:
+        if "/" in argv[0] or self._scope.links or "PATH" in self._scope.assigned:
             meanings += self._by_file(argv)
         inner = _NOTHING
         for each in reversed(dict.fromkeys(meanings)):
@@ -277,6 +278,8 @@ class Command:
             if words or scope.place(name) in scope.files:
                 run = Words((*words, *rest)) if words else File(name, rest)
                 self._walker.run_program(scope.place(name), run, scope, self._stdin)
+        for path in found_in_path(name, scope):
+            self._walker.run_program(path, File(path, rest), scope, self._stdin)
         for each in found:
             self._walker.findings.simple(each)
         return found
@@ -287,7 +290,7 @@ class Command:
         unwrap = unwrapper(name)
         output = _NOTHING
         if unwrap is not None:
-            found = unwrap(argv, self._stdin)
+            found = (*unwrap(argv, self._stdin), *written_programs(argv, self._scope))
             output = self._walker.run_inner(found, self._scope, self._stdin)
         apply_effect(argv, name, self._scope, self._stdin)
         return output

@@ -73,12 +73,14 @@ def _printf(argv: Sequence[str], scope: Scope, _: Stream) -> None:
             scope.assign(name, known_output(rest, "printf", tuple))
 
 
-def _copy(argv: Sequence[str], scope: Scope, _: Stream) -> None:
+def _copy(argv: Sequence[str], scope: Scope, stdin: Stream) -> None:
     """`cp`, `mv`, `ln`, `install`: the copy is as good as what was copied."""
     operands = [each for each in argv[1:] if not each.startswith("-")]
     if len(operands) < len(("from", "to")):
         return
     target = scope.place(operands[-1])
+    if operands[0] == "/dev/stdin":
+        scope.files[target] = stdin
     for source in operands[:-1]:
         place = scope.place(source)
         scope.links[target] = scope.links.get(place, source)
@@ -97,6 +99,18 @@ def _tee(argv: Sequence[str], scope: Scope, stdin: Stream) -> None:
     for word in argv[1:]:
         if not word.startswith("-"):
             scope.files[scope.place(word)] = stdin
+
+
+def _dd(argv: Sequence[str], scope: Scope, stdin: Stream) -> None:
+    for word in argv[1:]:
+        if word.startswith("of="):
+            scope.files[scope.place(word[3:])] = stdin
+
+
+def _mapfile(argv: Sequence[str], scope: Scope, stdin: Stream) -> None:
+    name = argv[-1] if len(argv) > 1 and _NAME.fullmatch(argv[-1]) else "MAPFILE"
+    lines = tuple(tuple(text.splitlines()) for text in stdin.texts())
+    scope.assign(name, lines or (None,))
 
 
 def _download(argv: Sequence[str], scope: Scope, _: Stream) -> None:
@@ -128,6 +142,9 @@ _EFFECTS: Mapping[str, Effect] = MappingProxyType(
         "ln": _copy,
         "install": _copy,
         "tee": _tee,
+        "dd": _dd,
+        "mapfile": _mapfile,
+        "readarray": _mapfile,
         "curl": _download,
         "wget": _download,
     }

@@ -201,7 +201,8 @@ def unwrap_xargs(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:
             continue
         yield each
         for text in stdin.texts():
-            words = tuple(text.replace("\0", " ").split())
+            by_nul = any(word in ("-0", "--null", "-d") for word in argv)
+            words = tuple(text.split("\0") if by_nul else text.split())
             if any(mark in word for word in each.argv):
                 filled = (word.replace(mark, text.strip()) for word in each.argv)
                 yield Words(tuple(filled))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
-from redlane.contexts.shell.inner import File, Inner, Text
+from redlane.contexts.shell.inner import Code, File, Inner, Text
 from redlane.contexts.shell.scope import Stream
 
 __all__ = ["unwrap_assignment", "unwrap_declaration"]
@@ -47,6 +47,7 @@ _COMMANDS = frozenset(
         "LD",
     ]
 )
+_PERL = frozenset({"PERL5DB", "PERL5OPT"})
 _SCRIPTS = frozenset({"BASH_ENV", "ENV"})
 _FUNCTION = MappingProxyType({"prefix": "BASH_FUNC_", "body": "() {"})
 
@@ -55,8 +56,12 @@ def unwrap_assignment(name: str, value: str) -> Iterable[Inner]:
     """What an assignment to `name` makes some later program run."""
     if name in _SCRIPTS:
         yield File(value, shared=True)
-    elif name in _COMMANDS:
-        yield Text(value.lstrip("|"), ("sh",), later=True)
+    elif name in _COMMANDS or name.startswith("GIT_CONFIG_VALUE_"):
+        yield Text(value.lstrip("|!"), ("sh",), later=True)
+    elif name in _PERL:
+        yield Code("perl", value)
+    elif value.startswith("!") and len(value) > 1:  # an alias for `git --config-env`
+        yield Text(value[1:], ("sh",), later=True)
     elif name.startswith(_FUNCTION["prefix"]) or value.startswith(_FUNCTION["body"]):
         yield Text(f"f {value}", ("sh",), later=True)
 

@@ -10,7 +10,7 @@ from redlane.contexts.shell.scope import Stream
 
 __all__ = ["Prefix", "after_dashes", "prefixed", "unwrap_env", "unwrap_prefix"]
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=")
+_ASSIGNMENT = re.compile(r"(?:[A-Za-z_][A-Za-z_0-9]*|BASH_FUNC_[^=]+)=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +252,8 @@ def unwrap_env(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:
     for place, word in enumerate(argv[1:], 1):
         if not word.startswith("-") and not _ASSIGNMENT.match(word):
             break
+        if word.startswith("BASH_FUNC_"):
+            yield Text(f"f {word.partition('=')[2]}", ("sh",))
         rest = " ".join(argv[place + 1 :])
         string = re.match(r"--split-string(?:=|$)|-[iv0]*S", word)
         if string:
