@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -86,6 +87,8 @@ def _supervise(session: Mapping[str, Any], command: list[str]) -> NoReturn:
     socket = str(session["socket"])
     words = ["redlane-run", "--socket", socket, "--session", str(session["id"])]
     environment = _session_environment(session, os.environ)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execve(path, [*words, "--", *command], environment)  # noqa: S606  # no shell is wanted
     except OSError as error:
