@@ -1,8 +1,10 @@
 """The frame of the command line: one line for each failure, one import a command."""
 
+import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +165,24 @@ LINES = {
 @pytest.mark.parametrize(("text", "shown"), LINES.values(), ids=LINES)
 def test_a_line_stays_a_line(text: str, shown: str) -> None:
     assert single_line(text) == shown
+
+
+def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Every command that does something, groups left out."""
+    groups = [
+        each for each in parser._actions if isinstance(each, argparse._SubParsersAction)
+    ]
+    if not groups:
+        yield parser
+    for group in groups:
+        for command in group.choices.values():
+            yield from leaves(command)
+
+
+def test_every_command_shows_examples_in_its_help() -> None:
+    bare = [
+        command.prog
+        for command in leaves(full_parser())
+        if "examples:" not in command.format_help()
+    ]
+    assert bare == []

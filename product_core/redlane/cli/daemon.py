@@ -49,6 +49,7 @@ def register(commands: Commands) -> None:
         _stop,
         summary="stop the daemon",
         description="Stop the daemon and wait for its end; without one, do nothing.",
+        examples="redlane stop",
     )
     restart = add_command(
         commands,
@@ -59,6 +60,10 @@ def register(commands: Commands) -> None:
             Stop the daemon, if it runs, and start it as it was started before; --role
             and --roles replace what was given then.
         """,
+        examples="""
+            redlane restart
+            redlane restart --role strict
+        """,
     )
     _add_start_options(restart)
     status = add_command(
@@ -67,6 +72,7 @@ def register(commands: Commands) -> None:
         _status,
         summary="say whether the daemon runs, and with what",
         description="Exit code 0 when it runs, 3 when not.",
+        examples="redlane status --json",
     )
     status.add_argument("--json", action="store_true", help="print one JSON object")
 

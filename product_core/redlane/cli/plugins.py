@@ -29,6 +29,7 @@ def register(commands: Commands) -> None:
             version and place. A plugin that cannot be used is listed with the reason;
             policies of its match type do not load.
         """,
+        examples="redlane plugins list --json",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -31,7 +31,13 @@ def register(commands: Commands) -> None:
             redlane review block 4f2a90c1d2e3b4a5
         """,
     )
-    listing = add_command(group, "list", _list, summary="list what is held")
+    listing = add_command(
+        group,
+        "list",
+        _list,
+        summary="list what is held",
+        examples="redlane review list --json",
+    )
     show = add_command(
         group,
         "show",
@@ -42,12 +48,17 @@ def register(commands: Commands) -> None:
             and invisible characters, changes of direction) is written out as
             ⟨U+hex⟩.
         """,
+        examples="redlane review show ID",
     )
     for parser in (listing, show):
         parser.add_argument("--json", action="store_true", help="print JSON")
     for decision in ("allow", "block"):
         parser = add_command(
-            group, decision, _decide, summary=f"{decision} one held content, once"
+            group,
+            decision,
+            _decide,
+            summary=f"{decision} one held content, once",
+            examples=f"redlane review {decision} ID --note 'asked Ada'",
         )
         parser.set_defaults(decision=decision)
         parser.add_argument("--note", help="why; goes to the event log")

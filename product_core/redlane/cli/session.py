@@ -32,14 +32,31 @@ def register(commands: Commands) -> None:
             redlane session reload
         """,
     )
-    listing = add_command(group, "list", _list, summary="list the sessions")
+    listing = add_command(
+        group,
+        "list",
+        _list,
+        summary="list the sessions",
+        examples="redlane session list --json",
+    )
     listing.add_argument("--json", action="store_true", help="print one JSON array")
     role = add_command(
-        group, "set-role", _set_role, summary="judge a session under another role"
+        group,
+        "set-role",
+        _set_role,
+        summary="judge a session under another role",
+        examples="""
+            redlane session set-role strict
+            redlane session set-role strict --session ID
+        """,
     )
     role.add_argument("role", metavar="NAME", help="the role")
     add_command(
-        group, "reload", _reload, summary="apply what changed on disk to the daemon"
+        group,
+        "reload",
+        _reload,
+        summary="apply what changed on disk to the daemon",
+        examples="redlane config check && redlane session reload",
     )
     actions = {
         "freeze": "block everything in a session and stop its processes",
@@ -47,7 +64,13 @@ def register(commands: Commands) -> None:
         "kill": "kill everything that runs in a session",
     }
     for name, summary in actions.items():
-        action = add_command(group, name, _act, summary=summary)
+        action = add_command(
+            group,
+            name,
+            _act,
+            summary=summary,
+            examples=f"redlane session {name} --session ID",
+        )
         action.set_defaults(action=name)
         _add_session(action)
     _add_session(role)
