@@ -1,6 +1,8 @@
 """What is too much, malformed or idle does not stop the control API."""
 
+import resource
 import socket
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
 import pytest
@@ -72,6 +74,16 @@ def test_many_idle_connections_do_not_stop_it(shared: Home) -> None:
             connection.close()
 
 
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    """As many open files as the system lets this process have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_descriptors")
 def test_more_connections_than_it_keeps_do_not_stop_it(shared: Home) -> None:
     idle: list[socket.socket] = []
     with ExitStack() as stack:
