@@ -1,7 +1,13 @@
 """Commands hidden behind operators in words, directories, values and producers."""
 
+import time
+
 import pytest
 from core.shell_views import views
+
+from redlane.contexts.shell.content import ShellContent
+from redlane.model.content import Reader
+from redlane.model.policy import Action
 
 HIDDEN = {
     "a separator as an argument": ("rm -rf ';' x", "rm -rf , x"),
@@ -38,6 +44,7 @@ HIDDEN = {
     "edited out of anything": ("seq 1 | sed 's/1/rm -rf x/' | sh", "rm -rf x"),
     "sed's flag e": ("sed 's/a/rm -rf x/e' f", "rm -rf x"),
     "sed's command e": ("sed '1e rm -rf x' f", "rm -rf x"),
+    "sed behind a long script": ("sed '" + "p\n" * 9_000 + "e rm -rf x' f", "rm -rf x"),
     "awk with a variable": ("awk 'BEGIN{c=\"rm -rf x\"; system(c)}'", "rm -rf x"),
     "awk to a shell": ('awk \'BEGIN{print "rm -rf x" | "sh"}\'', "rm -rf x"),
     "ed on its input": ("ed -s <<< '!rm -rf x'", "rm -rf x"),
@@ -112,3 +119,21 @@ def test_what_only_looks_alike_is_not_shown(text: str) -> None:
 
 def test_words_with_operators_are_shown_as_they_are_too() -> None:
     assert "echo a;b" in views("echo 'a;b'")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sed 's/" + "(a*)*" * 8 + "b/x/' <<< " + "a" * 2_000 + " | sh",
+        "sed 's/[[a]/x/' <<< 'rm' | sh",
+        "sed '" + "".join(f"s{chr(place)}" for place in range(0x4E00, 0x9E00)) + "'",
+        "x='" + "$(" * 30_000 + "'",
+        "x='" + "`a" * 30_000 + "'",
+        "test -v '" + "a[$(" * 30_000 + "'",
+    ],
+    ids=["backtracking", "nested set", "sed", "openings", "backquotes", "indices"],
+)
+def test_hostile_text_is_judged_in_no_time(text: str) -> None:
+    begun = time.process_time()
+    ShellContent(text.encode()).views(Action.BLOCK, Reader.PATTERN)
+    assert time.process_time() - begun < 5

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from redlane.contexts.shell.ansi import decode_escapes
 from redlane.contexts.shell.inner import Code, Inner, Text, Words
 from redlane.contexts.shell.scope import Stream
+from redlane.contexts.shell.words import TooComplex
 
 __all__ = [
     "commands_in_code",
@@ -54,6 +55,7 @@ _ENCODED = re.compile(
 )
 _MOST_CALLS = 200
 _MOST_LITERALS = 16
+_LONGEST_SED = 4096
 _DYNAMIC = re.compile(
     r"\b(?:system|popen|Popen|run|call|check_output|check_call|getoutput|execSync|exec)"
     r"\s*\(\s*[A-Za-z_$]\w*\s*[,)]"
@@ -171,7 +173,9 @@ def _decoded(text: str) -> Iterable[Inner]:
 
 def unwrap_sed(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
     """GNU sed's command `e` and its flag `e` of `s`."""
-    for script in argv[1:]:
+    for script in (line for word in argv[1:] for line in word.splitlines()):
+        if len(script) > _LONGEST_SED:
+            raise TooComplex("a line of a sed script is too long")
         for found in re.finditer(
             r"(?:^|[;{}\n0-9$/])\s*e\s+([^\n]+)|s(.)(?:(?!\2).)*\2((?:(?!\2).)+)\2\w*e",
             script,

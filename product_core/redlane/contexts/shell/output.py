@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+import re2
+
 from redlane.contexts.shell.ansi import decode_escapes
 
 __all__ = ["known_output", "spelled_lines"]
@@ -21,7 +23,10 @@ Filter = Callable[[Sequence[str], Texts], Texts]
 _CONVERSION = re.compile(r"%[-+ #0]*[0-9]{0,3}(?:\.[0-9]{1,3})?([sbqdiuoxXc%])")
 _NOTHING = frozenset({"true", ":", "false"})
 _LITERAL = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
+_SPECIAL = re.compile(r"[\\^$.*\[]")
 _MOST_REPLACED = 4096
+_QUIETLY = re2.Options()
+_QUIETLY.log_errors = False
 _MOST_LITERALS = 16
 
 
@@ -194,14 +199,17 @@ def _sed(arguments: Sequence[str], stdin: Texts) -> Texts:
 
 
 def _replaced(text: str, pieces: list[str]) -> str:
+    """One substitution; its pattern is the command's own, so it runs in RE2."""
     old, new, flags = pieces[:3]
+    count = -1 if "g" in flags else 1
+    if not _SPECIAL.search(old) or len(old) + len(text) > _MOST_REPLACED:
+        return text.replace(old, new, count)
     try:
-        plain = not re.search(r"[\\^$.*\[]", old) or len(text) > _MOST_REPLACED
-        pattern = re.compile(re.escape(old) if plain else old, re.MULTILINE)
-    except re.error:
+        pattern = re2.compile(f"(?m){old}", _QUIETLY)
+    except re2.error:
         return text
-    count = 0 if "g" in flags else 1
-    return pattern.sub(lambda _: new, text, count=count)
+    changed = pattern.sub(lambda _: new, text, count=max(count, 0))
+    return changed if isinstance(changed, str) else text
 
 
 def _rot13(_: Sequence[str], stdin: Texts) -> Texts:

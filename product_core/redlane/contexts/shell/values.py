@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from redlane.contexts.shell.inner import Text
 from redlane.contexts.shell.syntax import Word
+from redlane.contexts.shell.words import TooComplex
 
 __all__ = ["commands_in_values", "evaluates"]
 
@@ -18,6 +19,7 @@ _EVALUATES = frozenset(
     )
 )
 _LEADING = 4
+_MOST = 64
 
 
 def evaluates(words: Sequence[Word]) -> bool:
@@ -40,10 +42,14 @@ def commands_in_values(values: Iterable[object]) -> Iterator[Text]:
 
 def _substitutions(value: str) -> Iterator[str]:
     place = value.find("$(")
-    while place >= 0:
+    for _ in range(_MOST):
+        if place < 0:
+            break
         yield value[place + 2 : _end(value, place + 2)]
         place = value.find("$(", place + 2)
-    yield from value.split("`")[1::2]
+    else:
+        raise TooComplex("a value holds too many substitutions")
+    yield from value.split("`", 2 * _MOST)[1::2]
 
 
 def _end(value: str, place: int) -> int:
