@@ -94,14 +94,14 @@ COMPOUNDS = [
     "ls; {}",
     "ls && {}",
     "! {}",
-    'echo "$({})"',
+    'echo "$( {} )"',
     "if ls; then {}; fi",
     "for i in 1; do {}; done",
     "while ls; do {}; done",
     "case a in a) {};; esac",
     "f() {{ {}; }}; f",
     "bash <<'E'\n{}\nE",
-    "cat <<E\n$({})\nE",
+    "cat <<E\n$( {} )\nE",
     "eval \"$(cat <<'E'\n{}\nE\n)\"",
 ]
 
