@@ -6,10 +6,12 @@ from pathlib import Path
 
 from redlane.errors import UsageError
 
-__all__ = ["SYSTEM_HOME", "SYSTEM_RUN", "Paths"]
+__all__ = ["SHELL_SOCKET", "SYSTEM_HOME", "SYSTEM_RUN", "Paths"]
 
 SYSTEM_HOME = Path("/etc/redlane")
 SYSTEM_RUN = Path("/run/redlane")
+SHELL_SOCKET = "shell.sock"
+"""The name of the shell wrapper's socket, beside the control socket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class Paths:
             run=SYSTEM_RUN,
             socket=SYSTEM_RUN / "control.sock",
         )
+
+    @property
+    def shell_socket(self) -> Path:
+        """The socket of the shell wrapper, beside the control socket."""
+        return self.socket.with_name(SHELL_SOCKET)
 
     @property
     def policies(self) -> Path:

@@ -71,6 +71,7 @@ BOUNDARIES = {
     "product_core/redlane/cli/main.py",
     "product_core/redlane/contexts/shell/client/main.py",
     "product_core/redlane/control/server.py",
+    "product_core/redlane/control/shell_desk.py",
     "product_core/redlane/engine/boundary.py",
     "product_core/redlane/plugins.py",
     "product_core/redlane/policies/asking.py",

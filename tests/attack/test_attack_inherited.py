@@ -22,10 +22,12 @@ except OSError as error:
 """
 
 
+@pytest.mark.parametrize("name", ["control.sock", "shell.sock"])
 @pytest.mark.parametrize("long", [False, True])
 def test_agent_inherits_no_connection_to_the_daemon(
     daemon: Home,  # noqa: F811  # the fixture
     tmp_path: Path,
+    name: str,
     *,
     long: bool,
 ) -> None:
@@ -37,7 +39,7 @@ def test_agent_inherits_no_connection_to_the_daemon(
         home.start()
     socket = Path(home.env.get("REDLANE_SOCKET", home.control.socket))
     reading, writing = os.pipe()
-    with connect_socket(socket, 10) as connection:
+    with connect_socket(socket.with_name(name), 10) as connection:
         number = connection.fileno()
         done = subprocess.run(
             [REDLANE, "run", "--", sys.executable, "-c", ASK, str(number)],

@@ -17,9 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spec.redlane_home import Home
 
-from redlane.control.app import create_app
+from redlane.control.app import create_app, shell_desk
 from redlane.control.channel import PEER_KEY
 from redlane.control.peers import Peer
+from redlane.control.shell_frames import Frame, FrameError, read_frame
 from redlane.control.sockets import connect_socket
 from redlane.daemon.options import Options
 from redlane.daemon.parts import Parts, build
@@ -35,7 +36,6 @@ FUZZ = settings(
 )
 PATHS = [
     "/api/analyze",
-    "/api/shell",
     "/api/policies/reload",
     "/api/sessions",
     "/api/sessions/default",
@@ -83,17 +83,21 @@ def parts(guarded: Home) -> Iterator[Parts]:
 
 
 @pytest.fixture(scope="module")
-def client(parts: Parts) -> Iterator[falcon.testing.TestClient]:
-    peer = Peer(os.getpid(), os.geteuid(), os.pidfd_open(os.getpid()))
+def peer() -> Iterator[Peer]:
+    made = Peer(os.getpid(), os.geteuid(), os.pidfd_open(os.getpid()))
+    yield made
+    made.close()
 
+
+@pytest.fixture(scope="module")
+def client(parts: Parts, peer: Peer) -> falcon.testing.TestClient:
     app = create_app(parts)
 
     def application(environ: dict[str, Any], start_response: Any) -> Any:
         environ[PEER_KEY] = peer
         return app(environ, start_response)
 
-    yield falcon.testing.TestClient(application)
-    peer.close()
+    return falcon.testing.TestClient(application)
 
 
 JSON_VALUES = st.recursive(
@@ -186,21 +190,55 @@ def is_call(content: Any, context: str) -> bool:
 
 
 @FUZZ
-@given(body=st.binary(max_size=400), cwd=st.binary(max_size=60))
+@given(
+    body=st.binary(max_size=400),
+    cwd=st.binary(max_size=60),
+    before=st.binary(max_size=60),
+)
 def test_no_command_gets_through_where_everything_is_blocked(
-    client: falcon.testing.TestClient, body: bytes, cwd: bytes
+    parts: Parts, peer: Peer, body: bytes, cwd: bytes, before: bytes
 ) -> None:
-    response = client.simulate_post(
-        "/api/shell",
-        body=body,
-        headers={
-            "Content-Type": "application/octet-stream",
-            "X-Redlane-Cwd": cwd.decode("latin-1").replace("\n", "").replace("\r", ""),
-        },
-    )
-    assert response.status_code == 200
-    first, _, rest = response.content.partition(b"\n")
+    frame = Frame(cwd, before, body)
+    answer = shell_desk(parts).answer(frame, peer, lambda _: None)
+    first, _, rest = answer.partition(b"\n")
     assert first == b"BLOCK %d" % len(rest)
+
+
+@FUZZ
+@given(parts=st.tuples(*[st.binary(max_size=80)] * 3), more=st.binary(max_size=3))
+def test_a_question_is_read_as_it_was_sent(
+    parts: tuple[bytes, bytes, bytes], more: bytes
+) -> None:
+    cwd, before, body = parts
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        head = b"REDLANE 1 %d %d %d\n" % (len(cwd), len(before), len(body))
+        ours.sendall(head + cwd + before + body + more)
+        ours.shutdown(socket.SHUT_WR)
+        if more:
+            with pytest.raises(FrameError):
+                read_frame(theirs, 5)
+        else:
+            assert read_frame(theirs, 5) == Frame(cwd, before, body)
+
+
+@FUZZ
+@given(
+    data=st.binary(max_size=80)
+    | st.from_regex(rb"REDLANE 1 [0-9 -]{1,12}\n?[a-z]{0,9}", fullmatch=True)
+)
+def test_any_bytes_are_a_question_or_none(data: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(data)
+        ours.shutdown(socket.SHUT_WR)
+        try:
+            frame = read_frame(theirs, 5)
+        except FrameError:
+            return
+    lengths = len(frame.directory), len(frame.before), len(frame.body)
+    rest = frame.directory + frame.before + frame.body
+    assert data == b"REDLANE 1 %d %d %d\n" % lengths + rest
 
 
 @FUZZ

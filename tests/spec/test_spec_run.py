@@ -301,9 +301,9 @@ def test_another_environment_still_finds_the_daemon(
 
 FAKE_DAEMON = """
 import os, socket, subprocess, sys, threading
-answer = b"HTTP/1.1 200 OK\\r\\nContent-Length: 6\\r\\n\\r\\nALLOW\\n"
+answer = b"ALLOW\\n"
 server = socket.socket(socket.AF_UNIX)
-server.bind(sys.argv[1])
+server.bind(os.path.dirname(sys.argv[1]) + "/shell.sock")
 server.listen()
 def serve():
     while True:

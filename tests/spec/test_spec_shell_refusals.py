@@ -90,7 +90,7 @@ def test_without_a_daemon_nothing_is_run(home: Home, canary: Path) -> None:
 def test_a_socket_that_does_not_answer_runs_nothing(
     home: Home, canary: Path, kind: str
 ) -> None:
-    path = home.user / "s"
+    path = home.user / "shell.sock"
     if kind == "file":
         path.write_text("ALLOW\n")
     elif kind == "directory":
@@ -99,18 +99,22 @@ def test_a_socket_that_does_not_answer_runs_nothing(
         with socket.socket(socket.AF_UNIX) as stale:
             stale.bind(str(path))
 
-    ran = home.shell("-c", f"touch {canary}", env={"REDLANE_SOCKET": str(path)})
+    ran = home.shell("-c", f"touch {canary}", env=_beside(path))
 
     assert_refused(ran.code, ran.out, ran.err, canary)
 
 
+def _beside(path: Path) -> dict[str, str]:
+    """The variable that names the control socket in the directory of `path`."""
+    return {"REDLANE_SOCKET": str(path.with_name("control.sock"))}
+
+
 ANSWERS: dict[str, bytes | None] = {
     "nothing": b"",
-    "no-http": b"ALLOW\n",
-    "error-500": b"HTTP/1.1 500 Oops\r\nContent-Length: 6\r\n\r\nALLOW\n",
-    "other-word": b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSURE\n",
-    "cut-short": b"HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\nMODIFY 50\necho",
-    "empty-body": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    "garbage": b"\x00\xff\n",
+    "http": b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nALLOW\n",
+    "other-word": b"SURE\n",
+    "cut-short": b"MODIFY 50\necho",
     "silence": None,
 }
 
@@ -119,7 +123,7 @@ ANSWERS: dict[str, bytes | None] = {
 def test_a_daemon_that_makes_no_sense_runs_nothing(
     home: Home, canary: Path, answer: bytes | None
 ) -> None:
-    path = home.user / "s"
+    path = home.user / "shell.sock"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
         server.listen()
@@ -127,7 +131,7 @@ def test_a_daemon_that_makes_no_sense_runs_nothing(
         thread = threading.Thread(target=_answer, args=(server, answer, done))
         thread.start()
         try:
-            ran = home.shell("-c", f"touch {canary}", env={"REDLANE_SOCKET": str(path)})
+            ran = home.shell("-c", f"touch {canary}", env=_beside(path))
         finally:
             done.set()
             thread.join(30)

@@ -10,7 +10,16 @@ from spec.redlane_home import Home, wait_for
 
 from redlane.control.sockets import connect_socket
 
-__all__ = ["analyze", "in_background", "read_answer", "shell", "wait_until_held"]
+__all__ = [
+    "analyze",
+    "in_background",
+    "read_all",
+    "read_answer",
+    "shell",
+    "shell_connection",
+    "shell_frame",
+    "wait_until_held",
+]
 
 
 def wait_until_held(home: Home) -> dict[str, Any]:
@@ -29,22 +38,30 @@ def in_background(function: Any, *arguments: Any) -> tuple[threading.Thread, lis
 
 
 def read_answer(connection: socket.socket) -> Answer:
+    head, _, body = read_all(connection).partition(b"\r\n\r\n")
+    return Answer(int(head.split()[1]), body.decode())
+
+
+def read_all(connection: socket.socket) -> bytes:
     data = b""
     while piece := connection.recv(65536):
         data += piece
     connection.close()
-    head, _, body = data.partition(b"\r\n\r\n")
-    return Answer(int(head.split()[1]), body.decode())
+    return data
 
 
-def shell(home: Home, body: bytes, cwd: str = "/") -> socket.socket:
-    connection = connect_socket(home.control.socket, 30)
-    head = (
-        "POST /api/shell HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-        "Content-Type: application/octet-stream\r\n"
-        f"X-Redlane-Cwd: {cwd}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    connection.sendall(head.encode() + body)
+def shell_connection(home: Home) -> socket.socket:
+    return connect_socket(home.control.socket.with_name("shell.sock"), 30)
+
+
+def shell_frame(body: bytes, cwd: bytes = b"/", before: bytes = b"") -> bytes:
+    head = b"REDLANE 1 %d %d %d\n" % (len(cwd), len(before), len(body))
+    return head + cwd + before + body
+
+
+def shell(home: Home, body: bytes, cwd: bytes = b"/") -> socket.socket:
+    connection = shell_connection(home)
+    connection.sendall(shell_frame(body, cwd))
     return connection
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from spec.redlane_home import Home
-from system.calls import in_background, read_answer, shell, wait_until_held
+from system.calls import in_background, wait_until_held
 
 JSON = {"Content-Type": "application/json"}
 
@@ -96,8 +96,6 @@ def test_other_media_types_are_refused(shared: Home) -> None:
         )
         assert answer.status == 415
         assert answer.error
-    answer = shared.control.send("POST", "/api/shell", b"ls", JSON)
-    assert answer.status == 415
 
 
 @pytest.mark.parametrize(
@@ -177,44 +175,6 @@ def test_bad_decisions_are_refused(shared: Home, body: object, status: int) -> N
     answer = shared.control.post("/api/reviews/nothing", body)
     assert answer.status == status
     assert answer.error
-
-
-@pytest.mark.parametrize(
-    ("command", "first"),
-    [
-        (b"ls", b"ALLOW\n"),
-        (b"rm -rf /", b"BLOCK "),
-        (b"sh -c 'rm  -rf /'", b"BLOCK "),
-        (b'"$@"\0sh\0rm\0-rf\0/', b"BLOCK "),
-        (b"echo beer", b"MODIFY 8\necho tea"),
-        (b"echo beer \xff", b"MODIFY"),
-    ],
-)
-def test_shell_answers_in_lines(shared: Home, command: bytes, first: bytes) -> None:
-    answer = read_answer(shell(shared, command))
-    assert answer.status == 200
-    assert answer.text.encode(errors="surrogateescape").startswith(first)
-    word, _, rest = answer.text.partition("\n")
-    if word.startswith("BLOCK"):
-        assert int(word.split()[1]) == len(rest.encode())
-
-
-def test_held_command_hears_so_at_once(shared: Home) -> None:
-    connection = shell(shared, b"echo please")
-    data = b""
-    while b"HELD" not in data or not data.endswith(b"\n\r\n"):
-        data += connection.recv(65536)
-    review = wait_until_held(shared)
-    word, review_id, seconds = data[data.index(b"HELD") :].split()[:3]
-    assert (word, review_id, seconds) == (b"HELD", review["id"].encode(), b"30")
-    assert b"ALLOW" not in data
-    shared.control.post(f"/api/reviews/{review['id']}", {"decision": "allow"})
-    answer = b""
-    while piece := connection.recv(65536):
-        answer += piece
-    connection.close()
-    assert b"ALLOW\n" in answer
-    assert answer.endswith(b"0\r\n\r\n")
 
 
 def test_status_tells_what_is_there(shared: Home) -> None:

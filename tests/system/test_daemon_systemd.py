@@ -66,9 +66,44 @@ def test_passed_socket_is_served_and_left_alone(home: Home) -> None:
     try:
         wait_for(path.exists)
         assert Control(path).analyze("rm -rf /")["verdict"] == "BLOCK"
+        assert home.shell("-c", "rm -rf x").code == 126
+        assert home.shell("-c", "echo ran").out == "ran\n"
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
         assert path.exists()
+        assert not path.with_name("shell.sock").exists()
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.skipif(
+    shutil.which("systemd-socket-activate") is None, reason="needs systemd's tool"
+)
+def test_the_shell_socket_is_passed_by_name(home: Home) -> None:
+    path = home.control.socket
+    shell = path.with_name("shell.sock")
+    path.parent.mkdir(mode=0o700)
+    process = subprocess.Popen(
+        [
+            *("systemd-socket-activate", "-l", shell, "-l", path, "-E", "HOME"),
+            *("--fdname=shell:control", REDLANE, "start", "--foreground"),
+            *("--role", "guard"),
+        ],
+        env=home.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(path.exists)
+        assert home.shell("-c", "rm -rf x").code == 126
+        assert home.shell("-c", "echo ran").out == "ran\n"
+        assert Control(path).analyze("rm -rf /")["verdict"] == "BLOCK"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert path.exists()
+        assert shell.exists()
     finally:
         process.kill()
         process.wait()

@@ -1,4 +1,4 @@
-"""Who may ask for what: applied to every request before its resource sees it.
+"""Who may ask for what: decided before a question is looked at.
 
 Only the daemon's own user and root are served at all. A process inside a session may
 ask for verdicts and for the daemon's health; a resource that is open to it says so.
@@ -13,7 +13,7 @@ from redlane.control.channel import PEER_KEY
 from redlane.control.membership import Membership, Place, Standing
 from redlane.control.peers import Peer
 
-__all__ = ["Access", "standing_of"]
+__all__ = ["Access", "check_user", "refusal", "standing_of"]
 
 _ROOT = 0
 
@@ -34,11 +34,7 @@ class Access:
             raise falcon.HTTPForbidden(
                 description="requests of web pages are refused (header Origin)"
             )
-        peer = request.env.get(PEER_KEY)
-        if not isinstance(peer, Peer) or peer.uid not in {os.geteuid(), _ROOT}:
-            raise falcon.HTTPForbidden(
-                description="this daemon serves its own user and root only"
-            )
+        peer = check_user(request.env.get(PEER_KEY))
         request.context.standing = self._membership.standing(peer)
         request.context.pid = peer.pid
 
@@ -60,7 +56,16 @@ class Access:
         own = params.get("session_id") == standing.session
         if standing.is_root and own and request.method in owns:
             return
-        raise falcon.HTTPForbidden(description=_refusal(standing))
+        raise falcon.HTTPForbidden(description=refusal(standing))
+
+
+def check_user(peer: object) -> Peer:
+    """The process that connected, if it is of the daemon's user or root; else 403."""
+    if not isinstance(peer, Peer) or peer.uid not in {os.geteuid(), _ROOT}:
+        raise falcon.HTTPForbidden(
+            description="this daemon serves its own user and root only"
+        )
+    return peer
 
 
 def standing_of(request: falcon.Request) -> Standing:
@@ -69,7 +74,8 @@ def standing_of(request: falcon.Request) -> Standing:
     return standing
 
 
-def _refusal(standing: Standing) -> str:
+def refusal(standing: Standing) -> str:
+    """Why a caller that stands there has no right to what it asks for."""
     match standing.place:
         case Place.MEMBER:
             return (

@@ -1,4 +1,4 @@
-"""The control API as a WSGI application, built from its collaborators."""
+"""The control API as a WSGI application, and the shell wrapper's desk beside it."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,6 @@ import falcon
 import falcon.media
 
 from redlane.control.access import Access
-from redlane.control.early import Application, EarlyLines
 from redlane.control.errors import add_error_handlers
 from redlane.control.judging import Contents, Judging
 from redlane.control.membership import Membership
@@ -23,15 +22,16 @@ from redlane.control.resources.sessions import (
     SessionCollection,
     SessionItem,
 )
-from redlane.control.resources.verdicts import Analyze, Shell
+from redlane.control.resources.verdicts import Analyze
 from redlane.control.session_control import SessionControl
+from redlane.control.shell_desk import ShellDesk
 from redlane.control.stream import EventStream
 from redlane.gate import Gate
 from redlane.policies.loaded import Loaded
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import SessionTable
 
-__all__ = ["Collaborators", "create_app"]
+__all__ = ["Collaborators", "create_app", "shell_desk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Collaborators:
     reload: Callable[[], Loaded]
 
 
-def create_app(parts: Collaborators) -> Application:
+def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Response]":
     """The control API (HTTP over a Unix socket, JSON in and out)."""
     app = falcon.App(middleware=[Access(parts.membership)])
     dumps = partial(json.dumps, ensure_ascii=True, allow_nan=False)
@@ -63,7 +63,6 @@ def create_app(parts: Collaborators) -> Application:
     sessions = (parts.table, parts.sessions)
     routes = {
         "/api/analyze": Analyze(judging, parts.contents, reviews),
-        "/api/shell": Shell(judging, parts.contents, reviews),
         "/api/policies/reload": Reload(parts.reload, rendering),
         "/api/status": Status(rendering),
         "/api/sessions": SessionCollection(*sessions, rendering),
@@ -77,4 +76,10 @@ def create_app(parts: Collaborators) -> Application:
     }
     for path, resource in routes.items():
         app.add_route(path, resource)
-    return EarlyLines(app)
+    return app
+
+
+def shell_desk(parts: Collaborators) -> ShellDesk:
+    """What answers the shell wrapper, on a socket of its own."""
+    judging = Judging(parts.gate, parts.table, parts.metrics)
+    return ShellDesk(judging, parts.contents, parts.membership)

@@ -8,26 +8,16 @@ import falcon
 from redlane.control.server import MOST_BODY_BYTES
 from redlane.policies.strictjson import JsonError, parse_json
 
-__all__ = ["optional", "read_bytes", "read_object", "required"]
+__all__ = ["optional", "read_object", "required"]
 
 Value = TypeVar("Value")
 
 _NAMES = {str: "a string", int: "an integer", bool: "true or false"}
 
 
-def read_bytes(request: falcon.Request) -> bytes:
-    """The whole body; 413 when it is too large."""
-    data: bytes = request.bounded_stream.read(MOST_BODY_BYTES)
-    if len(data) >= MOST_BODY_BYTES:
-        raise falcon.HTTPContentTooLarge(
-            description=f"a body may hold less than {MOST_BODY_BYTES} bytes"
-        )
-    return data
-
-
 def read_object(request: falcon.Request) -> Mapping[str, Any]:
     """The body as a JSON object; an empty body is an empty one."""
-    data = read_bytes(request)
+    data = _read_bytes(request)
     if not data:
         return {}
     kind = (request.content_type or "").partition(";")[0].strip().lower()
@@ -42,6 +32,16 @@ def read_object(request: falcon.Request) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise falcon.HTTPBadRequest(description="the body must be a JSON object")
     return value
+
+
+def _read_bytes(request: falcon.Request) -> bytes:
+    """The whole body; 413 when it is too large."""
+    data: bytes = request.bounded_stream.read(MOST_BODY_BYTES)
+    if len(data) >= MOST_BODY_BYTES:
+        raise falcon.HTTPContentTooLarge(
+            description=f"a body may hold less than {MOST_BODY_BYTES} bytes"
+        )
+    return data
 
 
 def required(body: Mapping[str, Any], name: str, kind: type[Value]) -> Value:

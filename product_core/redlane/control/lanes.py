@@ -10,7 +10,7 @@ from waitress.task import ThreadedTaskDispatcher
 
 __all__ = ["Lanes"]
 
-VERDICT_PATHS = frozenset({"/api/analyze", "/api/shell"})
+VERDICT_PATHS = frozenset({"/api/analyze"})
 _VERDICT_THREADS = 96
 _CONTROL_THREADS = 16
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from math import ceil
-from urllib.parse import unquote_to_bytes
 
 from redlane.gate import Judgement
 from redlane.model.problem import Finding
@@ -10,13 +9,13 @@ from redlane.model.verdict import Decision, Verdict
 from redlane.state.reviews import Review, ReviewState
 
 __all__ = [
+    "block_line",
     "command_details",
     "finding_document",
     "held_line",
     "judgement_document",
     "review_document",
     "shell_answer",
-    "split_before",
     "split_command",
     "text_of",
 ]
@@ -69,17 +68,10 @@ def text_of(data: bytes) -> str:
     return data.decode(errors="backslashreplace")
 
 
-def split_before(body: bytes, length: str | None) -> tuple[bytes, bytes]:
-    """What the same shell has run before, which comes first, and the question."""
-    size = int(length) if length and length.isascii() and length.isdigit() else 0
-    return body[:size], body[size:]
-
-
-def split_command(body: bytes, cwd: str | None) -> tuple[bytes, tuple[bytes, ...], str]:
-    """The command of the shell wrapper, its positional arguments, its directory."""
+def split_command(body: bytes) -> tuple[bytes, tuple[bytes, ...]]:
+    """The command of the shell wrapper, and its positional arguments."""
     command, *arguments = body.split(b"\0")
-    directory = unquote_to_bytes(cwd or "").decode(errors="surrogateescape")
-    return command, tuple(arguments), directory
+    return command, tuple(arguments)
 
 
 def command_details(arguments: tuple[bytes, ...], cwd: str) -> tuple[str, ...]:
@@ -108,8 +100,13 @@ def shell_answer(judgement: Judgement) -> bytes:
         case Decision.MODIFY if verdict.content is not None:
             return b"MODIFY %d\n%b" % (len(verdict.content), verdict.content)
         case _:
-            message = _refusal(verdict).encode(errors="replace")
-            return b"BLOCK %d\n%b" % (len(message), message)
+            return block_line(_refusal(verdict))
+
+
+def block_line(reason: str) -> bytes:
+    """The line of a Block, and the message to show."""
+    message = reason.encode(errors="replace")
+    return b"BLOCK %d\n%b" % (len(message), message)
 
 
 def _refusal(verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""The control socket: a directory of our own, a bound socket, or one passed to us.
+"""The daemon's sockets: a directory of our own, bound sockets, or passed ones.
 
 A Unix socket's address holds 107 bytes. Longer paths are reached through the opened
 directory, as /proc/self/fd/N/NAME.
@@ -9,10 +9,11 @@ import socket
 import stat
 import struct
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from redlane.errors import DaemonError
+from redlane.paths import SHELL_SOCKET
 
 __all__ = [
     "bind_socket",
@@ -114,11 +115,18 @@ def withhold_connections(path: Path) -> None:
     Whoever holds one asks with the rights of the process that connected, so an agent
     must not inherit any that was left open by whoever started it.
     """
-    with connect_socket(path, _SECONDS) as known:
-        name = known.getpeername()
+    names = [_name_at(path)]
+    with suppress(OSError):  # without that socket there is no connection to it
+        names.append(_name_at(path.with_name(SHELL_SOCKET)))
     for entry in os.listdir("/proc/self/fd"):  # noqa: PTH208  # numbers, not paths
-        if _peer_name(int(entry)) == name:
+        if _peer_name(int(entry)) in names:
             os.set_inheritable(int(entry), False)  # noqa: FBT003  # takes no keyword
+
+
+def _name_at(path: Path) -> object:
+    """What a connection to the socket at `path` calls its other end."""
+    with connect_socket(path, _SECONDS) as known:
+        return known.getpeername()
 
 
 def _peer_name(descriptor: int) -> object:
@@ -152,8 +160,11 @@ def _address(path: Path) -> Iterator[str]:
         os.close(directory)
 
 
-def passed_sockets(environ: Mapping[str, str]) -> list[socket.socket]:
-    """The listening Unix sockets that systemd passed to us, if any (LISTEN_FDS)."""
+def passed_sockets(environ: Mapping[str, str]) -> list[tuple[str, socket.socket]]:
+    """The listening Unix sockets that systemd passed to us, with their names.
+
+    There are none without LISTEN_FDS.
+    """
     if not environ.get("LISTEN_FDS") or environ.get("LISTEN_PID") != str(os.getpid()):
         return []
     try:
@@ -163,7 +174,8 @@ def passed_sockets(environ: Mapping[str, str]) -> list[socket.socket]:
             "systemd passed a socket, but the Python module `systemd` is missing: "
             "install python3-systemd"
         ) from error
-    return [_passed(each) for each in daemon.listen_fds(True)]  # noqa: FBT003  # libsystemd's signature
+    named = daemon.listen_fds_with_names(unset_environment=True)
+    return [(name, _passed(each)) for each, name in named.items()]
 
 
 def _passed(descriptor: int) -> socket.socket:

@@ -9,22 +9,19 @@ import gc
 import logging
 import os
 import resource
-import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from redlane.control.app import create_app
+from redlane.control.app import create_app, shell_desk
 from redlane.control.processes import Ancestry
 from redlane.control.server import ControlServer
-from redlane.control.sockets import (
-    bind_socket,
-    passed_sockets,
-    private_directory,
-    remove_socket,
-)
+from redlane.control.shell_socket import ShellSocket
+from redlane.control.sockets import private_directory
 from redlane.daemon.lifecycle import Outcome, Report
+from redlane.daemon.listeners import Listeners, listen
 from redlane.daemon.lock import DaemonLock
 from redlane.daemon.logs import start_logging
 from redlane.daemon.notify import Notifier
@@ -33,7 +30,7 @@ from redlane.daemon.parts import Parts, build
 from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import write_shims, write_timeout
 from redlane.daemon.signals import handle_signals, signals_held_back
-from redlane.errors import DaemonError, RedlaneError
+from redlane.errors import RedlaneError
 from redlane.model.problem import Finding
 from redlane.paths import Paths
 from redlane.plugins import find_plugins
@@ -102,14 +99,13 @@ def start_errors(start: Start) -> tuple[str, ...]:
 def _serve(start: Start, parts: Parts, ready: Callable[[], None]) -> None:
     """Serve from the moment when `ready` is called to the signal that ends it."""
     with signals_held_back():
-        listener, own = _listener(start)
-        server = ControlServer(create_app(parts), listener)
-        daemon = _Daemon(start, parts, server, Notifier(start.environ))
+        listeners = listen(start.paths, start.environ)
+        daemon = _Daemon(start, parts, listeners)
+        server = daemon.server
         handle_signals(server.call, stop=daemon.stop, reload=daemon.reload)
     ready()
     daemon.run()
-    if own:
-        remove_socket(start.paths.socket)
+    listeners.remove()
 
 
 def _load_rules(start: Start) -> Rules:
@@ -123,25 +119,32 @@ def _load_rules(start: Start) -> Rules:
 class _Daemon:
     """What the signals do to the running service."""
 
-    def __init__(
-        self, start: Start, parts: Parts, server: ControlServer, notifier: Notifier
-    ) -> None:
+    def __init__(self, start: Start, parts: Parts, listeners: Listeners) -> None:
         self._start = start
         self._parts = parts
-        self._server = server
-        self._notifier = notifier
+        self._listeners = listeners
+        self._notifier = Notifier(start.environ)
+        self._deadline = 0.0
+        self.server = ControlServer(create_app(parts), listeners.control)
+        self._shell = ShellSocket(
+            listeners.shell, shell_desk(parts).answer, parts.reviews.cancel
+        )
 
     def run(self) -> None:
         """Serve until `stop`."""
         self._notifier.ready()
         _log.info("process %d serves %s", os.getpid(), self._start.paths.socket)
-        self._server.run()
+        self._shell.start()
+        self.server.run()
+        self._shell.wait(self._deadline - time.monotonic())
 
     def stop(self) -> None:
         """Answer what runs, block what is held, and let `run` return."""
         _log.info("stopping")
         self._notifier.stopping()
-        self._server.drain(_DRAIN_SECONDS)
+        self._deadline = time.monotonic() + _DRAIN_SECONDS
+        self._shell.drain(shared=self._listeners.shell_is_shared)
+        self.server.drain(_DRAIN_SECONDS)
         self._parts.release_waiters()
 
     def reload(self) -> None:
@@ -173,16 +176,6 @@ def _role_errors(options: Options, rules: Rules) -> list[str]:
         return []
     known = ", ".join(sorted(rules.ruleset.roles)) or "none"
     return [f"--role {options.role}: there is no role of that name (loaded: {known})"]
-
-
-def _listener(start: Start) -> tuple[socket.socket, bool]:
-    """The socket to serve, and whether it is ours to remove in the end."""
-    passed = passed_sockets(start.environ)
-    if len(passed) > 1:
-        raise DaemonError("systemd passed more than one socket")
-    if passed:
-        return passed[0], False
-    return bind_socket(start.paths.socket), True
 
 
 def _raise_limits() -> None:

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
 
 __all__ = ["FIRST_LINK", "Event", "encode", "link_of"]
 
@@ -41,9 +42,13 @@ class Event:
     hash: str = ""
 
 
+_NAMES = tuple(each.name for each in fields_of(Event))
+
+
 def encode(event: Event, prev: str) -> tuple[bytes, str]:
     """The line of `event` behind the one whose hash is `prev`, and its own hash."""
-    fields = asdict(event)
+    # Several times faster than asdict(), and every verdict waits for this.
+    fields = {name: getattr(event, name) for name in _NAMES}
     fields["prev"] = prev
     del fields["hash"]
     link = _digest(fields)

@@ -1,4 +1,4 @@
-/* One question to the daemon, over its Unix socket, within a deadline. */
+/* One question to the daemon, over its shell socket, within a deadline. */
 #define _GNU_SOURCE
 #include "wrapper.h"
 
@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#define SHELL_SOCKET "shell.sock"
 
 static double now(void) {
     struct timespec time;
@@ -29,38 +31,35 @@ static void wait_for(int descriptor, short events, double deadline) {
         refuse("cannot wait for the daemon (%s); not run", strerror(errno));
 }
 
+/* Connects to the shell socket, which lies beside the control socket. */
 static int reach(const struct place *place) {
-    int link = link_to(place->socket, place->timeout);
+    char path[PATH_MAX + sizeof SHELL_SOCKET];
+    strcpy(path, place->socket);
+    char *slash = strrchr(path, '/');
+    strcpy(slash ? slash + 1 : path, SHELL_SOCKET);
+    int link = link_to(path, place->timeout);
     if (link < 0)
         refuse("no daemon at %s (%s): start it with `redlane start`; not run",
                place->socket, strerror(errno));
     return link;
 }
 
-static void add_header(struct bytes *request, size_t length) {
-    char text[256], directory[PATH_MAX];
-    bytes_add_text(request, "POST /api/shell HTTP/1.1\r\nHost: redlane\r\n"
-                            "Connection: close\r\n"
-                            "Content-Type: application/octet-stream\r\n");
-    snprintf(text, sizeof text, "Content-Length: %zu\r\n", length);
-    bytes_add_text(request, text);
-    if (getcwd(directory, sizeof directory) && *directory == '/') {
-        bytes_add_text(request, "X-Redlane-Cwd: ");
-        for (const unsigned char *at = (unsigned char *)directory; *at; at++) {
-            bool plain = *at > ' ' && *at < 0x7f && *at != '%';
-            snprintf(text, sizeof text, plain ? "%c" : "%%%02X", *at);
-            bytes_add_text(request, text);
-        }
-        bytes_add_text(request, "\r\n");
-    }
-    bytes_add_text(request, "\r\n");
+/* "REDLANE 1 <lengths>\n", the working directory (empty when it cannot be told),
+ * what the same shell has run before (nothing), and the question. */
+static void add_frame(struct bytes *request, const struct bytes *question) {
+    char head[64], directory[PATH_MAX];
+    if (!getcwd(directory, sizeof directory) || *directory != '/') *directory = '\0';
+    size_t length = strlen(directory);
+    snprintf(head, sizeof head, "REDLANE 1 %zu 0 %zu\n", length, question->length);
+    bytes_add_text(request, head);
+    bytes_add(request, directory, length);
+    bytes_add(request, question->data, question->length);
 }
 
 /* Sends all of it. A daemon that stops listening may have answered already. */
 static void send_request(int link, const struct bytes *question, double deadline) {
     struct bytes request = {0};
-    add_header(&request, question->length);
-    bytes_add(&request, question->data, question->length);
+    add_frame(&request, question);
     for (size_t sent = 0; sent < request.length;) {
         ssize_t done = send(link, request.data + sent, request.length - sent,
                             MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -71,37 +70,36 @@ static void send_request(int link, const struct bytes *question, double deadline
 }
 
 /* Receives a piece more; false at the end of the stream. */
-static bool receive(int link, struct reply *reply, double deadline) {
+static bool receive(int link, struct bytes *reply, double deadline) {
     char piece[16384];
     for (;;) {
+        wait_for(link, POLLIN, deadline);
         ssize_t got = recv(link, piece, sizeof piece, MSG_DONTWAIT);
-        if (got > 0) bytes_add(&reply->raw, piece, (size_t)got);
+        if (got > 0) bytes_add(reply, piece, (size_t)got);
         if (got >= 0) return got > 0;
-        if (errno == EAGAIN) wait_for(link, POLLIN, deadline);
-        else if (errno != EINTR) return false;
+        if (errno != EAGAIN && errno != EINTR) return false;
     }
 }
 
-static enum progress advance(struct reply *reply, bool *held, double *deadline,
+/* Takes the line that the command is held, which may come once, and then waits on. */
+static enum progress advance(struct bytes *reply, bool *held, double *deadline,
                              double timeout) {
     char review[65];
     long seconds;
-    enum progress progress = reply_advance(reply);
-    if (progress == MALFORMED || *held || reply->status != 200) return progress;
-    switch (reply_held(reply, review, sizeof review, &seconds)) {
-    case MALFORMED: return MALFORMED;
-    case WAITING: return progress;
-    case COMPLETE: break;
+    enum progress progress =
+        *held ? WAITING : reply_held(reply, review, sizeof review, &seconds);
+    if (progress == MALFORMED) return MALFORMED;
+    if (progress == COMPLETE) {
+        *held = true;
+        *deadline = now() + (double)seconds + timeout;
+        tell("held for review %s: redlane review allow %s", review, review);
     }
-    *held = true;
-    *deadline = now() + (double)seconds + timeout;
-    tell("held for review %s: redlane review allow %s", review, review);
-    return progress;
+    return reply_progress(reply);
 }
 
 void ask(const struct place *place, const struct bytes *question,
          struct answer *answer) {
-    struct reply reply = {0};
+    struct bytes reply = {0};
     enum progress progress = WAITING;
     bool held = false;
     if (question->length > SCRIPT_MAX)
@@ -114,8 +112,7 @@ void ask(const struct place *place, const struct bytes *question,
             refuse("the daemon closed the connection without a verdict; not run");
         progress = advance(&reply, &held, &deadline, place->timeout);
     }
-    if (progress == MALFORMED)
-        refuse("the daemon's answer is not understood; not run");
+    if (progress == MALFORMED) refuse_not_understood();
     reply_verdict(&reply, answer);
     close(link);
 }

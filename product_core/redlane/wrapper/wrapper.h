@@ -72,7 +72,7 @@ void clean_environment(void);
 /* ---- locate.c: which daemon to ask ---- */
 
 struct place {
-    char socket[PATH_MAX];
+    char socket[PATH_MAX]; /* the control socket; the wrapper's own lies beside it */
     double timeout; /* seconds that the daemon has for an answer */
 };
 
@@ -88,23 +88,15 @@ struct answer {
 
 enum progress { WAITING, COMPLETE, MALFORMED };
 
-struct reply {
-    struct bytes raw;  /* as received */
-    size_t parsed;     /* how much of it is taken */
-    int state;
-    size_t remaining;  /* of the body or chunk */
-    int status;        /* HTTP status, 0 before it is known */
-    struct bytes body; /* decoded */
-};
-
-enum progress reply_advance(struct reply *reply);
-enum progress reply_held(struct reply *reply, char *review, size_t size, long *seconds);
-void reply_verdict(const struct reply *reply, struct answer *answer);
+enum progress reply_held(struct bytes *reply, char *review, size_t size, long *seconds);
+enum progress reply_progress(const struct bytes *reply);
+void reply_verdict(const struct bytes *reply, struct answer *answer);
+_Noreturn void refuse_not_understood(void);
 
 void ask(const struct place *place, const struct bytes *question,
          struct answer *answer);
 
-/* ---- link.c: a connection to the control socket, -1 and errno without one ---- */
+/* ---- link.c: a connection to a Unix socket, -1 and errno without one ---- */
 
 int link_to(const char *path, double timeout);
 

@@ -225,7 +225,7 @@ def test_the_end_is_told(wrapper: Wrapper, peer: ScriptedPeer) -> None:
         subprocess.run(words, env=dict(wrapper.environment), check=False).returncode
         == 0
     )
-    assert [each.head.partition(b"\r\n")[0] for each in peer.questions] == [
+    assert [each.partition(b"\r\n")[0] for each in peer.requests] == [
         b"DELETE /api/sessions/abc-1 HTTP/1.1"
     ]
 

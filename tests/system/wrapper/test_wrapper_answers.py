@@ -10,31 +10,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spec.redlane_home import wait_for
-from system.scripted_peer import Question, ScriptedPeer, body
+from system.scripted_peer import Question, ScriptedPeer
 from system.wrapper_programs import Wrapper
-
-HEAD = b"HTTP/1.1 200 OK\r\n"
-CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
-
-
-def _pieces(*texts: bytes) -> bytes:
-    return b"".join(b"%x\r\n%b\r\n" % (len(each), each) for each in texts)
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        pytest.param(body(b"ALLOW\n"), id="length"),
-        pytest.param(CHUNKED + _pieces(b"ALLOW\n") + b"0\r\n\r\n", id="chunked"),
-        pytest.param(CHUNKED + _pieces(b"AL", b"LOW\n") + b"0\r\n\r\n", id="chunks"),
-        pytest.param(
-            b"HTTP/1.1 200\r\ncontent-LENGTH:6\r\n\r\nALLOW\n", id="odd-but-right"
-        ),
-    ],
+    "pieces", [(b"ALLOW\n",), (b"AL", b"LOW", b"\n")], ids=["whole", "pieces"]
 )
 def test_allow_runs_the_command(
-    wrapper: Wrapper, peer: ScriptedPeer, answer: bytes
+    wrapper: Wrapper, peer: ScriptedPeer, pieces: tuple[bytes, ...]
 ) -> None:
+    def answer(connection: socket.socket, _: Question) -> None:
+        for each in pieces:
+            connection.sendall(each)
+
     peer.answer = answer
 
     done = wrapper("-c", "echo ran; exit 3")
@@ -43,7 +32,7 @@ def test_allow_runs_the_command(
 
 
 def test_modify_runs_the_new_command(wrapper: Wrapper, peer: ScriptedPeer) -> None:
-    peer.answer = body(b"MODIFY 13\necho new $0\r\n")
+    peer.answer = b"MODIFY 13\necho new $0\r\n"
 
     done = wrapper("-c", "echo old", "name")
 
@@ -51,7 +40,7 @@ def test_modify_runs_the_new_command(wrapper: Wrapper, peer: ScriptedPeer) -> No
 
 
 def test_block_shows_the_message(wrapper: Wrapper, peer: ScriptedPeer) -> None:
-    peer.answer = body(b"BLOCK 10\nnot today\n")
+    peer.answer = b"BLOCK 10\nnot today\n"
 
     done = wrapper("-c", "echo ran")
 
@@ -61,7 +50,7 @@ def test_block_shows_the_message(wrapper: Wrapper, peer: ScriptedPeer) -> None:
 
 def test_controls_in_a_message_are_shown(wrapper: Wrapper, peer: ScriptedPeer) -> None:
     text = "a\x1b[2J\rb\nc\u202e\x85\u200bé".encode() + b"\xff"
-    peer.answer = body(b"BLOCK %d\n%b" % (len(text), text))
+    peer.answer = b"BLOCK %d\n%b" % (len(text), text)
 
     shown = wrapper("-c", "echo ran").stderr
 
@@ -74,47 +63,37 @@ def test_controls_in_a_message_are_shown(wrapper: Wrapper, peer: ScriptedPeer) -
 LIES = {
     "nothing": b"",
     "garbage": b"\x00\xff\x01 ALLOW\n",
-    "no-http": b"ALLOW\n",
-    "half-head": HEAD + b"Content-Length: 6\r\n",
-    "no-length": HEAD + b"\r\nALLOW\n",
-    "early-close": HEAD + b"Content-Length: 7\r\n\r\nALLOW\n",
-    "longer-than-said": HEAD + b"Content-Length: 6\r\n\r\nALLOW\nBLOCK",
-    "two-lengths": HEAD + b"Content-Length: 6\r\nContent-Length: 6\r\n\r\nALLOW\n",
-    "length-and-chunked": (
-        HEAD + b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\nALLOW\n"
-    ),
-    "negative-length": HEAD + b"Content-Length: -6\r\n\r\nALLOW\n",
-    "hex-length": HEAD + b"Content-Length: 0x6\r\n\r\nALLOW\n",
-    "huge-length": HEAD + b"Content-Length: 99999999999999999999\r\n\r\nALLOW\n",
-    "wrapped-length": HEAD + b"Content-Length: 4294967302\r\n\r\nALLOW\n",
-    "other-encoding": HEAD + b"Transfer-Encoding: gzip\r\n\r\nALLOW\n",
-    "no-last-chunk": CHUNKED + _pieces(b"ALLOW\n"),
-    "half-last-chunk": CHUNKED + _pieces(b"ALLOW\n") + b"0\r\n",
-    "trailer": CHUNKED + _pieces(b"ALLOW\n") + b"0\r\nA: b\r\n\r\n",
-    "chunk-too-long": CHUNKED + b"6\r\nALLOW\nx\r\n0\r\n\r\n",
-    "chunk-extension": CHUNKED + b"6;a=b\r\nALLOW\n\r\n0\r\n\r\n",
-    "chunk-size-endless": CHUNKED + b"0" * 64,
-    "server-error": b"HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\nALLOW\n",
-    "status-2000": b"HTTP/1.1 2000 No\r\nContent-Length: 6\r\n\r\nALLOW\n",
-    "redirect": b"HTTP/1.1 302 Found\r\nContent-Length: 6\r\n\r\nALLOW\n",
-    "empty-body": body(b""),
-    "no-newline": body(b"ALLOW"),
-    "lower-case": body(b"allow\n"),
-    "more-after-allow": body(b"ALLOW\nALLOW\n"),
-    "space-before": body(b" ALLOW\n"),
-    "allowed": body(b"ALLOWED\n"),
-    "modify-no-length": body(b"MODIFY \necho x"),
-    "modify-too-short": body(b"MODIFY 9\necho x"),
-    "modify-too-long": body(b"MODIFY 3\necho x"),
-    "modify-nul": body(b"MODIFY 8\necho x\0y"),
-    "modify-huge": body(b"MODIFY 99999999\n"),
-    "block-too-short": body(b"BLOCK 9\nno"),
-    "held-twice": body(b"HELD a 1\nHELD b 1\nALLOW\n"),
-    "held-no-seconds": body(b"HELD a \nALLOW\n"),
-    "held-forever": body(b"HELD a 99999999\nALLOW\n"),
-    "held-and-nothing": body(b"HELD abc 1\n"),
-    "held-bad-id": body(b"HELD a\x1b[2J 1\nALLOW\n"),
-    "endless-head": HEAD + b"X: " + b"a" * 100_000,
+    "http": b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nALLOW\n",
+    "no-newline": b"ALLOW",
+    "lower-case": b"allow\n",
+    "more-after-allow": b"ALLOW\nALLOW\n",
+    "space-before": b" ALLOW\n",
+    "space-after": b"ALLOW \n",
+    "carriage-return": b"ALLOW\r\n",
+    "nul-in-allow": b"ALLOW\0\n",
+    "allowed": b"ALLOWED\n",
+    "allow-with-length": b"ALLOW 0\n",
+    "empty-line": b"\nALLOW\n",
+    "modify-alone": b"MODIFY\n",
+    "modify-no-length": b"MODIFY \necho x",
+    "modify-too-short": b"MODIFY 9\necho x",
+    "modify-too-long": b"MODIFY 3\necho x",
+    "modify-nul": b"MODIFY 8\necho x\0y",
+    "modify-huge": b"MODIFY 99999999\n",
+    "modify-negative": b"MODIFY -6\necho x",
+    "modify-hex": b"MODIFY 0x6\necho x",
+    "modify-wrapped": b"MODIFY 4294967302\necho x",
+    "modify-endless": b"MODIFY 99999999999999999999\necho x",
+    "modify-two-spaces": b"MODIFY  6\necho x",
+    "block-too-short": b"BLOCK 9\nno",
+    "held-twice": b"HELD a 1\nHELD b 1\nALLOW\n",
+    "held-no-seconds": b"HELD a \nALLOW\n",
+    "held-forever": b"HELD a 99999999\nALLOW\n",
+    "held-and-nothing": b"HELD abc 1\n",
+    "held-bad-id": b"HELD a\x1b[2J 1\nALLOW\n",
+    "held-long-id": b"HELD " + b"a" * 65 + b" 1\nALLOW\n",
+    "held-no-end": b"HELD a 1",
+    "endless-line": b"a" * 100_000,
 }
 
 
@@ -143,7 +122,7 @@ def test_an_answer_that_is_not_understood_runs_nothing(
 def test_a_changed_allow_is_no_allow(
     wrapper: Wrapper, peer: ScriptedPeer, data: st.DataObject
 ) -> None:
-    answer = CHUNKED + _pieces(b"ALLOW\n") + b"0\r\n\r\n"
+    answer = b"ALLOW\n"
     cut = data.draw(st.integers(0, len(answer) - 1))
     peer.answer = answer[:cut] + data.draw(st.binary(max_size=3))
     if peer.answer == answer:
@@ -159,7 +138,7 @@ def test_a_slow_drip_ends_at_the_deadline(
 
     def drip(connection: socket.socket, _: Question) -> None:
         connection.settimeout(0.1)
-        for byte in HEAD + b"X: " + b"a" * 200:
+        for byte in b"MODIFY 200\n" + b"a" * 200:
             connection.sendall(bytes([byte]))
             try:
                 if not connection.recv(1):
@@ -178,17 +157,21 @@ def test_a_slow_drip_ends_at_the_deadline(
 
 
 def test_without_a_daemon_nothing_runs(wrapper: Wrapper, tmp_path: Path) -> None:
-    done = wrapper("-c", "echo ran", env={"REDLANE_SOCKET": str(tmp_path / "none")})
+    path = tmp_path / "none" / "control.sock"
+
+    done = wrapper("-c", "echo ran", env={"REDLANE_SOCKET": str(path)})
 
     assert (done.returncode, done.stdout) == (126, b"")
+    assert done.stderr.startswith(b"redlane: no daemon at %b " % bytes(path))
     assert b"redlane start" in done.stderr
 
 
 def test_a_socket_that_nobody_serves(wrapper: Wrapper, tmp_path: Path) -> None:
-    path = tmp_path / "deaf.sock"
-    (tmp_path / "shell-timeout").write_text("0.3")
+    path = tmp_path / "deaf" / "control.sock"
+    path.parent.mkdir()
+    path.with_name("shell-timeout").write_text("0.3")
     with socket.socket(socket.AF_UNIX) as deaf:
-        deaf.bind(str(path))
+        deaf.bind(str(path.with_name("shell.sock")))
         deaf.listen()
         done = wrapper("-c", "echo ran", env={"REDLANE_SOCKET": str(path)})
 
@@ -196,9 +179,7 @@ def test_a_socket_that_nobody_serves(wrapper: Wrapper, tmp_path: Path) -> None:
 
 
 def test_held_then_allowed(wrapper: Wrapper, peer: ScriptedPeer) -> None:
-    peer.answer = (
-        CHUNKED + _pieces(b"HELD ab-1_c 30\n") + _pieces(b"ALLOW\n") + b"0\r\n\r\n"
-    )
+    peer.answer = b"HELD ab-1_c 30\nALLOW\n"
 
     done = wrapper("-c", "echo ran")
 
@@ -215,7 +196,7 @@ def test_a_signal_ends_the_waiting(
     gone: list[bool] = []
 
     def hold(connection: socket.socket, _: Question) -> None:
-        connection.sendall(CHUNKED + _pieces(b"HELD x 30\n"))
+        connection.sendall(b"HELD x 30\n")
         gone.append(connection.recv(1) == b"")
 
     peer.answer = hold

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from spec.redlane_home import wait_for
-from system.scripted_peer import ScriptedPeer, body, peer_at
+from system.scripted_peer import ScriptedPeer, peer_at
 from system.wrapper_programs import Wrapper
 
 from redlane.contexts.shell.client import environment
@@ -86,7 +86,7 @@ def test_a_refused_startup_file_runs_nothing(
     wrapper: Wrapper, peer: ScriptedPeer, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / ".bashrc").write_text("echo from bashrc\n")
-    peer.answer = body(b"BLOCK 2\nno")
+    peer.answer = b"BLOCK 2\nno"
 
     done = wrapper(*words, "echo ran")
 
@@ -153,7 +153,7 @@ def test_the_shell_finds_the_descriptors_of_its_caller(
 def test_a_refusal_does_not_land_in_the_socket(
     wrapper: Wrapper, peer: ScriptedPeer
 ) -> None:
-    peer.answer = body(b"BLOCK 2\nno")
+    peer.answer = b"BLOCK 2\nno"
 
     assert (
         subprocess.run(
@@ -299,7 +299,8 @@ def test_an_orphan_is_still_inside(wrapper: Wrapper, tmp_path: Path) -> None:
         "os.execve(sys.argv[2], ['bash', '-c', 'echo ran'], {'REDLANE_SOCKET': '/no'})"
     )
     line = f'"$0" -c "$1" $PPID {wrapper.directory}/bash; sleep 1'
-    with peer_at(tmp_path / "session.sock") as peer:
+    (tmp_path / "run").mkdir()
+    with peer_at(tmp_path / "run" / "session.sock") as peer:
         done = subprocess.run(
             [
                 *(wrapper.directory / "redlane-run", "--socket", str(peer.path), "--"),

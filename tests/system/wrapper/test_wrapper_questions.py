@@ -2,10 +2,9 @@
 
 import subprocess
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
 
 import pytest
-from system.scripted_peer import ScriptedPeer, body
+from system.scripted_peer import ScriptedPeer
 from system.wrapper_programs import Wrapper
 
 COMMANDS = {
@@ -100,12 +99,7 @@ def test_the_working_directory_is_told(
 
     wrapper("-c", "true", cwd=strange)
 
-    line = next(
-        each
-        for each in peer.questions[0].head.split(b"\r\n")
-        if each.startswith(b"X-Redlane-Cwd: ")
-    )
-    assert unquote_to_bytes(line.partition(b": ")[2]) == bytes(strange)
+    assert peer.questions[0].directory == bytes(strange)
 
 
 def test_the_longest_command_that_exec_takes(
@@ -120,7 +114,7 @@ def test_the_longest_command_that_exec_takes(
 def test_a_rewritten_command_that_exec_does_not_take(
     wrapper: Wrapper, peer: ScriptedPeer
 ) -> None:
-    peer.answer = body(b"MODIFY 200000\n" + b"a" * 200_000)
+    peer.answer = b"MODIFY 200000\n" + b"a" * 200_000
 
     done = wrapper("-c", "true")
 
@@ -202,7 +196,7 @@ def test_a_script_is_read_whole_from_a_pipe(
 
 
 def test_a_refused_script_runs_no_line(wrapper: Wrapper, peer: ScriptedPeer) -> None:
-    peer.answer = body(b"BLOCK 2\nno")
+    peer.answer = b"BLOCK 2\nno"
 
     done = wrapper("-s", "arg", stdin=b"echo one\nrm -rf x\n")
 
@@ -210,7 +204,7 @@ def test_a_refused_script_runs_no_line(wrapper: Wrapper, peer: ScriptedPeer) -> 
 
 
 def test_a_rewritten_script_is_run(wrapper: Wrapper, peer: ScriptedPeer) -> None:
-    peer.answer = body(b"MODIFY 9\necho $1\n\n")
+    peer.answer = b"MODIFY 9\necho $1\n\n"
 
     assert wrapper("-s", "arg", stdin=b"echo old\n").stdout == b"arg\n"
 

@@ -1,4 +1,4 @@
-"""`POST /api/analyze` and `POST /api/shell`: verdicts, held ones included."""
+"""`POST /api/analyze`: verdicts, held ones included."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,23 +7,15 @@ from typing import Any
 import falcon
 
 from redlane.control.access import standing_of
-from redlane.control.bodies import optional, read_bytes, read_object, required
+from redlane.control.bodies import optional, read_object, required
 from redlane.control.channel import CLOSED_KEY
-from redlane.control.early import EARLY_KEY
 from redlane.control.judging import Contents, Judging, Question
 from redlane.control.membership import Place
-from redlane.control.protocol import (
-    command_details,
-    held_line,
-    judgement_document,
-    shell_answer,
-    split_before,
-    split_command,
-)
+from redlane.control.protocol import judgement_document
 from redlane.model.policy import Context
 from redlane.state.reviews import Review, Reviews
 
-__all__ = ["Analyze", "Shell"]
+__all__ = ["Analyze"]
 
 _ANYBODY = {Place.MEMBER: ("POST",), Place.LOST: ("POST",)}
 _OBJECT_CONTEXTS = frozenset({Context.MCP, Context.SYSCALL})
@@ -59,48 +51,6 @@ class Analyze:
             _taken_back(request, self._reviews),
         )
         response.media = judgement_document(judgement)
-
-
-class Shell:
-    """`POST /api/shell`: the shell wrapper's question, answered in lines."""
-
-    open_to = _ANYBODY
-
-    def __init__(self, judging: Judging, contents: Contents, reviews: Reviews) -> None:
-        """Judge with `judging` what `contents` reads."""
-        self._judging = judging
-        self._contents = contents
-        self._reviews = reviews
-
-    def on_post(self, request: falcon.Request, response: falcon.Response) -> None:
-        """Say at once when the command is held, and then what became of it."""
-        kind = (request.content_type or "").partition(";")[0].strip().lower()
-        if kind != "application/octet-stream":
-            raise falcon.HTTPUnsupportedMediaType(
-                description="the body must be application/octet-stream"
-            )
-        body = read_bytes(request)
-        before, body = split_before(body, request.get_header("X-Redlane-Before"))
-        command, arguments, cwd = split_command(
-            body, request.get_header("X-Redlane-Cwd")
-        )
-        question = Question(
-            Context.SHELL,
-            body,
-            lambda: (self._contents.shell(command, arguments, cwd or None, before),),
-            details=command_details(arguments, cwd),
-        )
-        taken_back = _taken_back(request, self._reviews)
-
-        def on_hold(review: Review) -> None:
-            taken_back(review)
-            request.env[EARLY_KEY](held_line(review))
-
-        judgement = self._judging.judge(
-            question, standing_of(request), request.context.pid, on_hold
-        )
-        response.content_type = falcon.MEDIA_TEXT
-        response.data = shell_answer(judgement)
 
 
 def _taken_back(request: falcon.Request, reviews: Reviews) -> Callable[[Review], None]:

@@ -1,4 +1,4 @@
-"""One question to the daemon, over its Unix socket, within a deadline."""
+"""One question to the daemon, over its shell socket, within a deadline."""
 
 import _socket
 import posix
@@ -10,9 +10,10 @@ from .message import refuse, tell
 
 __all__ = ["ask"]
 
+_SOCKET = b"shell.sock"
 SCRIPT_MAX = 8 * 1024 * 1024
 _LONGEST_ADDRESS = 107
-_PLAIN = frozenset(range(0x21, 0x7F)) - {ord("%")}
+_LONGEST_DIRECTORY = 4096
 
 
 def ask(place: Place, question: bytes, before: bytes = b"") -> bytes | None:
@@ -47,15 +48,15 @@ def _limit(link: _socket.socket, deadline: float) -> None:
 
 
 def _reach(place: Place, deadline: float) -> _socket.socket:
-    path = place.socket
+    parent, slash, _ = place.socket.rpartition(b"/")
+    path = parent + slash + _SOCKET
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     directory = -1
     try:
         if len(path) > _LONGEST_ADDRESS:
-            parent, _, name = path.rpartition(b"/")
             flags = posix.O_PATH | posix.O_DIRECTORY | posix.O_CLOEXEC
             directory = posix.open(parent, flags)
-            path = b"/proc/self/fd/%d/%s" % (directory, name)
+            path = b"/proc/self/fd/%d/%s" % (directory, _SOCKET)
         _limit(link, deadline)
         link.connect(path)
     except OSError as error:
@@ -69,21 +70,15 @@ def _reach(place: Place, deadline: float) -> _socket.socket:
 
 
 def _request(question: bytes, before: bytes) -> bytes:
-    head = (
-        b"POST /api/shell HTTP/1.1\r\nHost: redlane\r\nConnection: close\r\n"
-        b"Content-Type: application/octet-stream\r\nContent-Length: %d\r\n"
-        % (len(before) + len(question))
-    )
-    if before:
-        head += b"X-Redlane-Before: %d\r\n" % len(before)
+    """The lengths, the directory (empty when it cannot be told), and what is asked."""
     try:
         directory = posix.getcwdb()
     except OSError:
         directory = b""
-    if directory.startswith(b"/"):
-        shown = (b"%c" % c if c in _PLAIN else b"%%%02X" % c for c in directory)
-        head += b"X-Redlane-Cwd: " + b"".join(shown) + b"\r\n"
-    return head + b"\r\n" + before + question
+    if not directory.startswith(b"/") or len(directory) >= _LONGEST_DIRECTORY:
+        directory = b""
+    lengths = len(directory), len(before), len(question)
+    return b"REDLANE 1 %d %d %d\n" % lengths + directory + before + question
 
 
 def _send(link: _socket.socket, request: bytes) -> None:
@@ -99,16 +94,18 @@ def _send(link: _socket.socket, request: bytes) -> None:
 def _receive(
     link: _socket.socket, reply: Reply, deadline: float, timeout: float
 ) -> None:
-    held = complete = False
-    while not complete:
+    held = False
+    while True:
         _limit(link, deadline)
         piece = link.recv(65536)
         if not piece:
             raise OSError
-        complete = reply.add(piece)
-        review = None if held or reply.status != 200 else reply.held()  # noqa: PLR2004  # HTTP's OK
-        if review is None:
-            continue
-        held = True
-        deadline = time.monotonic() + review[1] + timeout
-        tell(b"held for review %s: redlane review allow %s" % (review[0], review[0]))
+        reply.add(piece)
+        review = None if held else reply.held()
+        if review is not None:
+            held = True
+            deadline = time.monotonic() + review[1] + timeout
+            told = b"held for review %s: redlane review allow %s"
+            tell(told % (review[0], review[0]))
+        if reply.complete():
+            return

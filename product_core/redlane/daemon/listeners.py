@@ -1,0 +1,55 @@
+"""The sockets that the daemon serves: passed by systemd, or bound and later removed."""
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from redlane.control.sockets import bind_socket, passed_sockets, remove_socket
+from redlane.errors import DaemonError
+from redlane.paths import Paths
+
+__all__ = ["Listeners", "listen"]
+
+_SHELL = "shell"
+"""What systemd calls the descriptor of the shell socket (FileDescriptorName=)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """The listening sockets, and the paths of those that are ours to remove."""
+
+    control: socket.socket
+    shell: socket.socket
+    own: tuple[Path, ...]
+    shell_is_shared: bool
+
+    def remove(self) -> None:
+        """Leave no socket of ours behind."""
+        for path in self.own:
+            remove_socket(path)
+
+
+def listen(paths: Paths, environ: Mapping[str, str]) -> Listeners:
+    """Take what was passed and bind the rest; raises DaemonError."""
+    passed = passed_sockets(environ)
+    shells = [each for name, each in passed if name == _SHELL]
+    controls = [each for name, each in passed if name != _SHELL]
+    if len(shells) > 1 or len(controls) > 1:
+        raise DaemonError(
+            "systemd passed more than one control socket: that of the shell wrapper is "
+            f"to be named {_SHELL!r} (FileDescriptorName=)"
+        )
+    wanted = ((paths.shell_socket, shells), (paths.socket, controls))
+    own: list[Path] = []
+    sockets = []
+    try:
+        for path, given in wanted:
+            sockets.append(given[0] if given else bind_socket(path))
+            own += [] if given else [path]
+    except DaemonError:
+        for path in own:
+            remove_socket(path)
+        raise
+    shell, control = sockets
+    return Listeners(control, shell, tuple(own), shell_is_shared=bool(shells))
