@@ -36,12 +36,22 @@ def daemon(home: Path) -> Iterator[Mapping[str, str]]:
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(document))
     environment = {"HOME": str(home), "PATH": os.defpath}
-    redlane = str(SCRIPTS / "redlane")
-    subprocess.run([redlane, "start", "--role", "bench"], env=environment, check=True)
+    redlane(environment, "start", "--role", "bench")
     try:
         yield environment
     finally:
-        subprocess.run([redlane, "stop"], env=environment, check=True)
+        redlane(environment, "stop")
+
+
+def redlane(environment: Mapping[str, str], *words: str) -> None:
+    """Run a command whose words are no part of the table."""
+    subprocess.run(
+        [SCRIPTS / "redlane", *words],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
 
 
 def once(words: tuple[str, ...], environment: Mapping[str, str]) -> float:
