@@ -29,7 +29,7 @@ def run_terminal(place: Place, role: str | None) -> int:
     try:
         with GuardedShell(terminal, _shims(place)) as shell:
             while True:
-                status = _run_next(shell, place, role, status)
+                status = _run_or_drop(shell, place, role, status)
     except EndedError as ended:
         return _exit_status(ended.status)
     finally:
@@ -62,6 +62,17 @@ def _exit_status(status: int) -> int:
     return status
 
 
+def _run_or_drop(
+    shell: GuardedShell, place: Place, role: str | None, status: int
+) -> int:
+    """One command; Ctrl-C drops it, whenever it comes, and never ends the shell."""
+    try:
+        return _run_next(shell, place, role, status)
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return _INTERRUPTED
+
+
 def _run_next(shell: GuardedShell, place: Place, role: str | None, status: int) -> int:
     """One command, from the prompt to its status, which is the next one's `$?`."""
     directory = shell.directory
@@ -72,9 +83,6 @@ def _run_next(shell: GuardedShell, place: Place, role: str | None, status: int) 
         if text is None:
             return shell.close(status)
         return _judge_and_run(shell, place, text, status)
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
-        return _INTERRUPTED
     except EndingError as refusal:
         tell(refusal.message, refusal.speaker)
         return refusal.status
