@@ -6,11 +6,14 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from spec.control_client import Control
 from spec.redlane_home import REDLANE, Home, wait_for
+
+from redlane.control.sockets import connect_socket
 
 pytest.importorskip("systemd.daemon", reason="needs the bindings of libsystemd")
 
@@ -47,6 +50,13 @@ def test_manager_is_told_how_the_service_is(home: Home, manager: socket.socket) 
         process.communicate()
 
 
+def listens(path: Path) -> bool:
+    """Whether a socket is bound there, and listened to."""
+    with suppress(OSError), connect_socket(path, 5):
+        return True
+    return False
+
+
 @pytest.mark.skipif(
     shutil.which("systemd-socket-activate") is None, reason="needs systemd's tool"
 )
@@ -64,7 +74,7 @@ def test_passed_socket_is_served_and_left_alone(home: Home) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(path.exists)
+        wait_for(lambda: listens(path))
         assert Control(path).analyze("rm -rf /")["verdict"] == "BLOCK"
         assert home.shell("-c", "rm -rf x").code == 126
         assert home.shell("-c", "echo ran").out == "ran\n"
@@ -96,7 +106,7 @@ def test_the_shell_socket_is_passed_by_name(home: Home) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(path.exists)
+        wait_for(lambda: listens(path))
         assert home.shell("-c", "rm -rf x").code == 126
         assert home.shell("-c", "echo ran").out == "ran\n"
         assert Control(path).analyze("rm -rf /")["verdict"] == "BLOCK"

@@ -1,0 +1,16 @@
+"""What holds for every test, however the tests were started."""
+
+import signal
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:  # noqa: ARG001  # pytest's name
+    """Take the signals back that whoever started the tests may have ignored.
+
+    A shell starts what runs in the background with SIGINT and SIGQUIT ignored, nohup
+    ignores SIGHUP, and programs that are started inherit it.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for each in (signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL)
