@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from redlane.execution import Command, Ending, run_all
@@ -45,11 +46,12 @@ def is_gone(pid: int) -> bool:
 
 
 def our_children() -> set[str]:
-    return {
-        pid
-        for task in Path("/proc/self/task").iterdir()
-        for pid in (task / "children").read_text().split()
-    }
+    found: set[str] = set()
+    for task in Path("/proc/self/task").iterdir():
+        # A thread that has ended since it was listed left its children to another.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.update((task / "children").read_text().split())
+    return found
 
 
 def open_descriptors() -> set[Path]:
