@@ -1,0 +1,68 @@
+"""One process of the hub, built from its collaborators; nothing else wires them."""
+
+from collections.abc import Iterable
+
+import falcon
+
+from redlane_hub.clock import Clock, system_clock
+from redlane_hub.http.endpoint import Authenticator, Endpoint, falcon_resource
+from redlane_hub.http.errors import add_error_handlers
+from redlane_hub.http.health import Health
+from redlane_hub.http.operations import Bound, operations_of
+from redlane_hub.http.routing import Route, routes
+from redlane_hub.settings import Settings
+from redlane_hub.store.database import Database
+
+__all__ = ["FalconApp", "Hub", "falcon_app"]
+
+FalconApp = falcon.App[falcon.Request, falcon.Response]
+
+_LARGEST_ESCAPE = 8
+"""A byte of content may be sent as `\\u0000`, in JSON that is escaped once more."""
+
+_ROOM_FOR_THE_REST = 1024 * 1024
+
+
+class Hub:
+    """Everything that one process consists of: `app`, and what works behind it.
+
+    The database must be migrated (`store.migrations.migrate`).
+    """
+
+    def __init__(self, settings: Settings, *, clock: Clock = system_clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._database = Database(settings.database_path)
+
+    @property
+    def largest_body(self) -> int:
+        """How many bytes a request's body may have."""
+        return _LARGEST_ESCAPE * self._settings.max_content_bytes + _ROOM_FOR_THE_REST
+
+    def resources(self) -> list[object]:
+        """The HTTP resources, each with its services."""
+        return [Health()]
+
+    def start(self) -> None:
+        """Start what works in the background."""
+
+    def stop(self) -> None:
+        """Finish what works in the background, and let go of the database."""
+        self._database.close()
+
+
+def falcon_app(
+    resources: Iterable[object], authenticator: Authenticator, largest_body: int
+) -> FalconApp:
+    """A Falcon application that serves the operations of all resources."""
+    app = falcon.App()
+    app.req_options.strip_url_path_trailing_slash = False
+    add_error_handlers(app)
+
+    def endpoint(route: Route, bound: Bound) -> Endpoint:
+        return Endpoint(route, bound, authenticator, largest_body)
+
+    operations = [each for resource in resources for each in operations_of(resource)]
+    for route in routes(operations):
+        app.add_route(route.template, falcon_resource(route, endpoint))
+    return app

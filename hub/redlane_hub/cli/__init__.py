@@ -1,0 +1,1 @@
+"""The command `redlane-hub`: serving, and the operator's side."""

@@ -1,0 +1,1 @@
+"""JSON Schemas from strangers, tried in a child that cannot do harm."""

@@ -1,0 +1,111 @@
+"""Errors to answers: one table, and the plain-text exceptions (hub API: Errors)."""
+
+import json
+import logging
+
+import falcon
+
+from redlane_hub import errors
+
+__all__ = ["INTERNAL", "STATUSES", "add_error_handlers", "error_body"]
+
+INTERNAL = "internal server error"
+"""All that a caller learns of a failure of the hub itself."""
+
+STATUSES: dict[type[errors.HubError], int] = {
+    errors.InvalidInputError: 400,
+    errors.NotAuthenticatedError: 401,
+    errors.ForbiddenError: 403,
+    errors.NotFoundError: 404,
+    errors.ConflictError: 409,
+    errors.TooLargeError: 413,
+    errors.UnsupportedMediaTypeError: 415,
+    errors.NotConfiguredError: 503,
+}
+"""The status of each error that answers `{error}`."""
+
+_BUSY_SECONDS = 1
+
+_log = logging.getLogger(__name__)
+
+
+def error_body(message: str) -> bytes:
+    """`{"error": message}`."""
+    return json.dumps({"error": message}, ensure_ascii=False).encode()
+
+
+def add_error_handlers(app: "falcon.App[falcon.Request, falcon.Response]") -> None:
+    """Answer every error of a handler, of Falcon's, and whatever else is raised."""
+    app.add_error_handler(Exception, _internal)
+    app.add_error_handler(errors.HubError, _hub_error)
+    app.add_error_handler(errors.MalformedPathError, _malformed_path)
+    app.add_error_handler(errors.BusyError, _busy)
+    app.set_error_serializer(_serialize)
+
+
+def _hub_error(
+    request: falcon.Request,
+    response: falcon.Response,
+    error: errors.HubError,
+    _params: object,
+) -> None:
+    status = STATUSES.get(type(error))
+    if status is None:
+        _internal(request, response, error, None)
+        return
+    if status == falcon.http_status_to_code(401):
+        response.set_header("WWW-Authenticate", "Bearer")
+    _answer(response, status, str(error))
+
+
+def _malformed_path(
+    _request: falcon.Request,
+    response: falcon.Response,
+    error: errors.MalformedPathError,
+    _params: object,
+) -> None:
+    response.status = 400
+    response.content_type = "text/plain; charset=utf-8"
+    response.data = str(error).encode()
+
+
+def _busy(
+    _request: falcon.Request,
+    response: falcon.Response,
+    error: errors.BusyError,
+    _params: object,
+) -> None:
+    """Answer as the rate limiter does: too many wait for one scarce thing."""
+    response.status = 429
+    response.content_type = "text/plain; charset=utf-8"
+    response.set_header("Retry-After", str(_BUSY_SECONDS))
+    response.data = str(error).encode()
+
+
+def _internal(
+    request: falcon.Request,
+    response: falcon.Response,
+    error: Exception,
+    _params: object,
+) -> None:
+    """The boundary: what nobody foresaw is logged here and told to nobody."""
+    _log.error(
+        "A request failed.",
+        exc_info=error,
+        extra={"method": request.method, "route": request.uri_template},
+    )
+    _answer(response, 500, INTERNAL)
+
+
+def _answer(response: falcon.Response, status: int, message: str) -> None:
+    response.status = status
+    response.content_type = falcon.MEDIA_JSON
+    response.data = error_body(message)
+
+
+def _serialize(
+    _request: falcon.Request, response: falcon.Response, error: falcon.HTTPError
+) -> None:
+    """Falcon's own refusals: an unknown route, a wrong method."""
+    response.content_type = falcon.MEDIA_JSON
+    response.data = error_body((error.description or error.title or "error").lower())

@@ -1,0 +1,122 @@
+"""Operations: what each method of each path takes, answers and refuses, as data.
+
+A resource is a class whose methods carry `@operation`; the routes, the checks in front
+of a method and the OpenAPI document are all made from these declarations.
+"""
+
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from redlane_hub.model import Account
+
+__all__ = [
+    "Access",
+    "Bound",
+    "Call",
+    "Operation",
+    "Raw",
+    "operation",
+    "operations_of",
+]
+
+Body = TypeVar("Body")
+Query = TypeVar("Query")
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+class Access(enum.Enum):
+    """Who may call, and what a handler learns of it (hub API: Authentication)."""
+
+    ANYONE = enum.auto()
+    """A token is ignored."""
+    OPTIONAL = enum.auto()
+    """A valid token gives `viewer_id`; an invalid one is as none."""
+    ACCOUNT = enum.auto()
+    """A valid token of a living account, or 401."""
+    PLACEHOLDER = enum.auto()
+    """As ACCOUNT; also open to accounts that have still to set a real address."""
+    APPROVED = enum.auto()
+    """As ACCOUNT, and approved, or 403."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """An answer whose bytes are ready; `headers` are added to the usual ones."""
+
+    body: bytes
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Body, Query]):
+    """One request as a handler sees it: parsed, authenticated, its ids well formed."""
+
+    body: Body
+    query: Query
+    path: Mapping[str, str]
+    viewer_id: str | None = None
+    caller: Account | None = None
+
+    @property
+    def account(self) -> Account:
+        """The caller, where the operation's access guarantees one."""
+        if self.caller is None:
+            raise LookupError("an operation that is open to anyone asked who calls")
+        return self.caller
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The declaration of one operation.
+
+    `path` has the specification's names: `{artifact_id}`, `{user_id}` and
+    `{endorsement_id}` are UUIDs, checked before everything else; other segments are
+    texts. `body`, `query` and `returns` are forms (`wire.forms`); `returns` may be a
+    `tuple[Form, ...]`. `errors` are the statuses besides 401, 403, 429 and 500 that
+    access implies.
+    """
+
+    method: str
+    path: str
+    access: Access
+    summary: str
+    status: int = 200
+    body: Any = None
+    query: Any = None
+    returns: Any = None
+    errors: tuple[int, ...] = ()
+    tag: str = "artifacts"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An operation and the handler that does it."""
+
+    declared: Operation
+    handler: Callable[[Call[Any, Any]], Any]
+
+
+_MARK = "__redlane_hub_operation__"
+
+
+def operation(declared: Operation) -> Callable[[Handler], Handler]:
+    """Declare the decorated method as the handler of an operation."""
+
+    def mark(handler: Handler) -> Handler:
+        setattr(handler, _MARK, declared)
+        return handler
+
+    return mark
+
+
+def operations_of(resource: object) -> Iterator[Bound]:
+    """The operations of a resource, in the order in which its class names them."""
+    for name in vars(type(resource)):
+        handler = getattr(resource, name)
+        declared = getattr(handler, _MARK, None)
+        if isinstance(declared, Operation):
+            yield Bound(declared, handler)

@@ -1,0 +1,95 @@
+"""Paths: operations to Falcon routes, overlapping paths included.
+
+`GET /artifacts/{name}/{version}` must also serve the version named `yank`, though
+`/artifacts/{artifact_id}/yank` is a path of its own. So wherever two paths can meet, a
+route for the meeting point offers the methods of both, the more literal one first.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+
+from redlane_hub.http.operations import Bound
+
+__all__ = ["Route", "routes"]
+
+
+class Route:
+    """One Falcon template, with the operation of each method and its path's names."""
+
+    def __init__(self, segments: tuple[str, ...]) -> None:
+        self.segments = segments
+        self.bound: dict[str, Bound] = {}
+
+    @property
+    def template(self) -> str:
+        """As Falcon takes it: fields are named after their place."""
+        return "/" + "/".join(
+            f"{{p{place}}}" if _is_field(segment) else segment
+            for place, segment in enumerate(self.segments)
+        )
+
+    def names(self, bound: Bound, found: Mapping[str, str]) -> dict[str, str]:
+        """The values of the operation's own path names, from Falcon's fields."""
+        return {
+            own[1:-1]: found[f"p{place}"] if _is_field(segment) else segment
+            for place, (own, segment) in enumerate(
+                zip(_segments(bound.declared.path), self.segments, strict=True)
+            )
+            if _is_field(own)
+        }
+
+
+def routes(operations: Iterable[Bound]) -> list[Route]:
+    """A route for every path, and for every point where paths meet."""
+    every = list(operations)
+    shapes = {_shape(_segments(each.declared.path)) for each in every}
+    while True:
+        meetings = {
+            meeting
+            for one, other in itertools.combinations(shapes, 2)
+            if (meeting := _meeting(one, other)) is not None
+        }
+        if meetings <= shapes:
+            break
+        shapes |= meetings
+    made = [Route(shape) for shape in sorted(shapes)]
+    for route in made:
+        for each in sorted(every, key=_fields):
+            if _covers(_segments(each.declared.path), route.segments):
+                route.bound.setdefault(each.declared.method, each)
+    return made
+
+
+def _segments(path: str) -> tuple[str, ...]:
+    return tuple(path.removeprefix("/").split("/"))
+
+
+def _is_field(segment: str) -> bool:
+    return segment.startswith("{")
+
+
+def _shape(segments: Sequence[str]) -> tuple[str, ...]:
+    return tuple("{}" if _is_field(segment) else segment for segment in segments)
+
+
+def _fields(bound: Bound) -> int:
+    return sum(map(_is_field, _segments(bound.declared.path)))
+
+
+def _meeting(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...] | None:
+    """The path that both match, or None."""
+    if len(one) != len(other):
+        return None
+    met = [
+        right if _is_field(left) else left
+        for left, right in zip(one, other, strict=True)
+        if left == right or _is_field(left) or _is_field(right)
+    ]
+    return tuple(met) if len(met) == len(one) else None
+
+
+def _covers(general: Sequence[str], special: Sequence[str]) -> bool:
+    return len(general) == len(special) and all(
+        _is_field(wide) or wide == narrow
+        for wide, narrow in zip(general, special, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""Mail: what is sent, and how it leaves."""

@@ -1,0 +1,1 @@
+"""Serving: waitress, sockets, worker processes, logs and metrics."""

@@ -1,0 +1,1 @@
+"""What the hub does, one module for each family of rules."""

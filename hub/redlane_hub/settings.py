@@ -1,0 +1,214 @@
+"""The settings: one table of name, type, default and help.
+
+Each may stand in the configuration file (TOML), in the environment as `REDLANE_HUB_`
+and its name in capitals, or on the command line; the later of these wins. The command
+line's options and the manual derive from this table.
+"""
+
+import dataclasses
+import ipaddress
+import os
+import tomllib
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from redlane_hub.errors import OperatorError
+
+__all__ = ["ENVIRONMENT_PREFIX", "Settings", "environment_name", "load_settings"]
+
+ENVIRONMENT_PREFIX = "REDLANE_HUB_"
+
+_SEED_BYTES = 32
+_HIGHEST_PORT = 65535
+
+
+def _setting(text: str, default: Any) -> Any:  # noqa: ANN401  # dataclasses.field is typed so
+    return dataclasses.field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting of a hub; the fields' metadata holds their help."""
+
+    database: str = _setting("the path of the SQLite database", "hub.db")
+    listen: str = _setting("HOST:PORT to serve on", "127.0.0.1:8080")
+    metrics_listen: str = _setting(
+        "HOST:PORT of /metrics, on a loopback address; empty: no metrics", ""
+    )
+    workers: int = _setting("how many processes serve", 1)
+    log_level: str = _setting("debug, info, warning or error", "info")
+    secret: str = _setting(
+        "the secret that signs tokens, best 32 random bytes or more; generated and "
+        "kept beside the database when unset",
+        "",
+    )
+    public_url: str = _setting(
+        "the address that people reach this hub under; default: what it listens on", ""
+    )
+    smtp_url: str = _setting(
+        "the mail server: smtp://[USER:PASSWORD@]HOST[:PORT] (STARTTLS when offered) "
+        "or smtps://…; empty: no mail",
+        "",
+    )
+    mail_from: str = _setting("the sender of mails", "Redlane hub <hub@localhost>")
+    max_content_bytes: int = _setting("the largest content of an artifact", 262_144)
+    require_signatures: bool = _setting("refuse artifacts without a signature", False)  # noqa: FBT003  # a default
+    subscription_key: str = _setting(
+        "base64 of the 32-byte Ed25519 seed that signs subscription statuses; generated"
+        " and kept beside the database when unset",
+        "",
+    )
+    payment_api_url: str = _setting("the address of Stripe's API", "")
+    payment_api_key: str = _setting("the key for Stripe's API", "")
+    payment_price: str = _setting("the id of the price that is sold", "")
+    payment_webhook_secret: str = _setting(
+        "the secret that signs Stripe's webhooks", ""
+    )
+    trusted_proxies: tuple[str, ...] = _setting(
+        "addresses, comma-separated, whose X-Forwarded-For is believed", ()
+    )
+
+    @property
+    def database_path(self) -> Path:
+        """Where the database is."""
+        return Path(self.database)
+
+    @property
+    def base_url(self) -> str:
+        """The address for links, without a slash at its end."""
+        return (self.public_url or f"http://{self.listen}").rstrip("/")
+
+
+def environment_name(name: str) -> str:
+    """The environment variable of a setting."""
+    return ENVIRONMENT_PREFIX + name.upper()
+
+
+def load_settings(
+    options: Mapping[str, object],
+    environment: Mapping[str, str] = os.environ,
+    config: Path | None = None,
+) -> Settings:
+    """The settings from a configuration file, the environment and the command line.
+
+    Options that are None were not given. Raises OperatorError naming the setting, where
+    it was set and what it wants.
+    """
+    given: dict[str, object] = {}
+    if config is not None:
+        for name, value in _read_config(config).items():
+            given[name] = _typed(name, value, f"{config}: '{name}'")
+    for name in _fields():
+        variable = environment_name(name)
+        # An empty variable is as good as none: that is how units unset one.
+        if environment.get(variable):
+            given[name] = _typed(name, environment[variable], variable)
+    for name, value in options.items():
+        if value is not None:
+            given[name] = _typed(name, value, f"--{name.replace('_', '-')}")
+    settings = Settings(**given)  # type: ignore[arg-type]  # _typed has checked them
+    _check(settings)
+    return settings
+
+
+def _fields() -> dict[str, dataclasses.Field[Any]]:
+    return {field.name: field for field in dataclasses.fields(Settings)}
+
+
+def _read_config(path: Path) -> dict[str, object]:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OperatorError(f"{path}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise OperatorError(f"{path}: not valid TOML: {error}") from None
+    unknown = sorted(found.keys() - _fields().keys())
+    if unknown:
+        raise OperatorError(
+            f"{path}: unknown setting '{unknown[0]}'; known are {', '.join(_fields())}"
+        )
+    return found
+
+
+_BOOLEANS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "0": False,
+    "false": False,
+    "no": False,
+}
+
+
+def _typed(name: str, value: object, where: str) -> object:
+    """The value in the type of the setting's default, from text if need be."""
+    default = _fields()[name].default
+    if isinstance(default, bool):
+        if isinstance(value, str) and value.lower() in _BOOLEANS:
+            return _BOOLEANS[value.lower()]
+        return _checked(value, bool, f"{where} must be 1 or 0")
+    if isinstance(default, int):
+        if isinstance(value, str) and value.isascii() and value.isdecimal():
+            return int(value)
+        if isinstance(value, bool):
+            value = None
+        return _checked(value, int, f"{where} must be a whole number")
+    if isinstance(default, tuple):
+        if isinstance(value, str):
+            value = [each.strip() for each in value.split(",") if each.strip()]
+        found = _checked(value, list, f"{where} must be a list of texts")
+        return tuple(_checked(each, str, f"{where} must hold texts") for each in found)
+    return _checked(value, str, f"{where} must be a text")
+
+
+def _checked(value: object, kind: type[Any], message: str) -> Any:  # noqa: ANN401  # of that kind
+    if not isinstance(value, kind):
+        raise OperatorError(message)
+    return value
+
+
+def _check(settings: Settings) -> None:
+    """Refuse values that cannot work, before anything starts."""
+    if settings.workers < 1 or settings.max_content_bytes < 1:
+        raise OperatorError("'workers' and 'max_content_bytes' must be 1 or more")
+    if settings.log_level not in {"debug", "info", "warning", "error"}:
+        raise OperatorError("'log_level' must be debug, info, warning or error")
+    for name in ("public_url", "payment_api_url"):
+        _check_url(name, getattr(settings, name), {"http", "https"})
+    _check_url("smtp_url", settings.smtp_url, {"smtp", "smtps"})
+    for address in settings.trusted_proxies:
+        try:
+            ipaddress.ip_address(address)
+        except ValueError:
+            raise OperatorError(
+                f"'trusted_proxies': {address!r} is no IP address"
+            ) from None
+    _check_seed(settings.subscription_key)
+
+
+def _check_url(name: str, text: str, schemes: set[str]) -> None:
+    try:
+        found = urlsplit(text)
+        usable = found.scheme in schemes and bool(found.hostname)
+        usable = usable and (found.port is None or 0 < found.port <= _HIGHEST_PORT)
+    except ValueError:
+        usable = False
+    if text and not usable:
+        raise OperatorError(
+            f"'{name}' must be an address: {'://… or '.join(sorted(schemes))}://…"
+        )
+
+
+def _check_seed(text: str) -> None:
+    try:
+        usable = len(b64decode(text, validate=True)) == _SEED_BYTES
+    except ValueError:
+        usable = False
+    if text and not usable:
+        raise OperatorError(
+            f"'subscription_key' must be base64 of {_SEED_BYTES} random bytes"
+        )

@@ -1,0 +1,74 @@
+"""The database's tables, step by step; steps are added at the end and never changed.
+
+All that are missing are taken in one transaction, so that two hubs may start at once. A
+database that records a step unknown here was made by a newer hub, and is refused.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import sqlite_utils
+from sqlite_utils import Migrations
+
+from redlane_hub.errors import OperatorError
+from redlane_hub.store import schema
+
+__all__ = ["migrate", "pending"]
+
+_SECONDS_TO_WAIT = 60
+"""For another hub that is migrating the same database."""
+
+_steps = Migrations("redlane-hub")
+
+
+@_steps(name="0001_first_tables")
+def _first_tables(database: sqlite_utils.Database) -> None:
+    for statement in schema.FIRST_TABLES:
+        database.execute(statement)
+
+
+_KNOWN = frozenset({"0001_first_tables"})
+
+
+def migrate(path: Path) -> list[str]:
+    """Bring the database up to date; the names of the steps that were taken.
+
+    Raises OperatorError for the database of a newer hub, and for no database.
+    """
+    try:
+        with closing(_open(path)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            taken = _missing(connection)
+            if taken:
+                _steps.apply(sqlite_utils.Database(connection))
+            connection.execute("COMMIT")
+            return taken
+    except sqlite3.Error as error:
+        raise OperatorError(f"{path}: cannot be used as a database: {error}") from None
+
+
+def pending(path: Path) -> list[str]:
+    """The steps that the database has still to take; raises what `migrate` does."""
+    try:
+        with closing(_open(path)) as connection:
+            return _missing(connection)
+    except sqlite3.Error as error:
+        raise OperatorError(f"{path}: cannot be used as a database: {error}") from None
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+
+
+def _missing(connection: sqlite3.Connection) -> list[str]:
+    database = sqlite_utils.Database(connection)
+    unknown = [each.name for each in _steps.applied(database)]
+    unknown = sorted(set(unknown) - _KNOWN)
+    if unknown:
+        raise OperatorError(
+            f"the database was made by a newer redlane-hub (it has {unknown[-1]}): "
+            "install that version, or restore a backup"
+        )
+    return [each.name for each in _steps.pending(database)]

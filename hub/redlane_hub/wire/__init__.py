@@ -1,0 +1,1 @@
+"""What travels: strict JSON in, exact JSON shapes out."""

@@ -1,0 +1,49 @@
+"""Query strings, read into forms as bodies are (hub API: Artifacts, search)."""
+
+import dataclasses
+import re
+import typing
+from typing import Any
+from urllib.parse import parse_qsl
+
+from redlane_hub.errors import InvalidInputError
+
+__all__ = ["read_query"]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def read_query(form: type[Any] | None, text: str) -> Any:  # noqa: ANN401  # the form that was declared
+    """An instance of the form; names it does not have are ignored.
+
+    Of a name given twice the first counts. Raises InvalidInputError for a number or a
+    boolean that is none, and for text that is not UTF-8.
+    """
+    if form is None:
+        return None
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict")
+    except (UnicodeDecodeError, ValueError):
+        raise InvalidInputError("the query string is not valid UTF-8") from None
+    given = dict(reversed(pairs))
+    hints = typing.get_type_hints(form)
+    return form(
+        **{
+            field.name: _read(hints[field.name], field.name, given[field.name])
+            for field in dataclasses.fields(form)
+            if field.name in given
+        }
+    )
+
+
+def _read(kind: Any, name: str, text: str) -> object:  # noqa: ANN401  # any annotation
+    if kind is int:
+        if not _INTEGER.fullmatch(text):
+            raise InvalidInputError(f"'{name}' must be an integer")
+        return int(text)
+    if kind is bool:
+        if text.lower() not in _BOOLEANS:
+            raise InvalidInputError(f"'{name}' must be true or false")
+        return _BOOLEANS[text.lower()]
+    return text
