@@ -15,6 +15,7 @@ __all__ = [
     "Access",
     "Bound",
     "Call",
+    "Link",
     "Operation",
     "Raw",
     "operation",
@@ -70,6 +71,18 @@ class Call(Generic[Body, Query]):
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """What can be done next with an answer: an operation, and where its values are.
+
+    `operation` is the name of its handler; `values` maps its path's names to the fields
+    of the answer that they come from.
+    """
+
+    operation: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """The declaration of one operation.
 
@@ -90,6 +103,7 @@ class Operation:
     returns: Any = None
     errors: tuple[int, ...] = ()
     tag: str = "artifacts"
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
