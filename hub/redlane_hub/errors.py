@@ -15,6 +15,7 @@ __all__ = [
     "NotConfiguredError",
     "NotFoundError",
     "OperatorError",
+    "PaymentError",
     "TooLargeError",
     "UnsupportedMediaTypeError",
 ]
@@ -62,6 +63,10 @@ class BusyError(HubError):
 
 class NotConfiguredError(HubError):
     """Something that this hub was not given (503)."""
+
+
+class PaymentError(HubError):
+    """The payment provider is not configured, or did not do its part (500)."""
 
 
 class OperatorError(HubError):

@@ -14,6 +14,8 @@ __all__ = [
     "Dependency",
     "Endorsement",
     "Level",
+    "PaymentEvent",
+    "PaymentEventType",
     "SigningKey",
     "Subscription",
     "Visibility",
@@ -125,3 +127,29 @@ class Subscription:
     status: str
     updated_at: str | None
     subscription_id: str | None
+
+
+class PaymentEventType(StrEnum):
+    """What the payment provider tells, as it names it."""
+
+    CHECKOUT_COMPLETED = "checkout.session.completed"
+    SUBSCRIPTION_CREATED = "customer.subscription.created"
+    SUBSCRIPTION_UPDATED = "customer.subscription.updated"
+    SUBSCRIPTION_DELETED = "customer.subscription.deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentEvent:
+    """One thing that the payment provider told; `created` is its clock, Unix seconds.
+
+    A checkout says which account (`user_id`) its subscription and customer belong to;
+    the others say what a subscription's status became.
+    """
+
+    id: str
+    type: PaymentEventType
+    created: int
+    subscription_id: str | None
+    customer_id: str | None
+    user_id: str | None
+    status: str | None

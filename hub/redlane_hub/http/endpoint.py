@@ -20,7 +20,7 @@ from redlane_hub.errors import (
     TooLargeError,
     UnsupportedMediaTypeError,
 )
-from redlane_hub.http.operations import Access, Bound, Call, Operation, Raw
+from redlane_hub.http.operations import Access, Bound, Call, Operation, Raw, Sent
 from redlane_hub.http.routing import Route
 from redlane_hub.model import Account
 from redlane_hub.wire.forms import read_form, written
@@ -100,19 +100,25 @@ class Endpoint:
     def _body(self, request: falcon.Request, declared: Operation) -> Any:  # noqa: ANN401  # the form that was declared
         if declared.body is None:
             return None
+        if declared.body is Sent:
+            headers = {name.lower(): text for name, text in request.headers.items()}
+            return Sent(self._data(request), headers)
         media_type = (request.content_type or "").partition(";")[0].strip().lower()
         if media_type != _JSON:
             raise UnsupportedMediaTypeError(f"send the body as {_JSON}")
-        data = request.bounded_stream.read(self._largest_body + 1)
+        try:
+            value = parse_json(self._data(request))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"the body is {error}") from None
+        return read_form(declared.body, value)
+
+    def _data(self, request: falcon.Request) -> bytes:
+        data: bytes = request.bounded_stream.read(self._largest_body + 1)
         if len(data) > self._largest_body:
             raise TooLargeError(
                 f"the body is over the limit of {self._largest_body} bytes"
             )
-        try:
-            value = parse_json(data)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"the body is {error}") from None
-        return read_form(declared.body, value)
+        return data
 
 
 def _checked_path(names: dict[str, str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ __all__ = [
     "Link",
     "Operation",
     "Raw",
+    "Sent",
     "operation",
     "operations_of",
 ]
@@ -50,6 +51,17 @@ class Raw:
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A body as it came, of any media type; as `body=Sent` where no form is read.
+
+    The names of `headers` are in lower case.
+    """
+
+    data: bytes
+    headers: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +100,9 @@ class Operation:
 
     `path` has the specification's names: `{artifact_id}`, `{user_id}` and
     `{endorsement_id}` are UUIDs, checked before everything else; other segments are
-    texts. `body`, `query` and `returns` are forms (`wire.forms`); `returns` may be a
-    `tuple[Form, ...]`. `errors` are the statuses besides 401, 403, 429 and 500 that
-    access implies.
+    texts. `body`, `query` and `returns` are forms (`wire.forms`); `body` may be `Sent`
+    and `returns` a `tuple[Form, ...]`. `errors` are the statuses besides 401, 403, 429
+    and 500 that access implies.
     """
 
     method: str

@@ -22,22 +22,28 @@ FIRST_TABLES = (
     CREATE TABLE subscriptions (
         user_id TEXT PRIMARY KEY REFERENCES accounts(id),
         status TEXT NOT NULL,
-        updated_at TEXT NOT NULL,
+        updated_at TEXT,
         subscription_id TEXT,
-        customer_id TEXT,
-        event_created INTEGER NOT NULL
+        event_id TEXT
     ) WITHOUT ROWID
     """,
-    "CREATE INDEX subscriptions_by_id ON subscriptions(subscription_id)",
-    "CREATE INDEX subscriptions_by_customer ON subscriptions(customer_id)",
     """
     CREATE TABLE payment_events (
         id TEXT PRIMARY KEY,
         type TEXT NOT NULL,
         created INTEGER NOT NULL,
-        received_at TEXT NOT NULL
+        received_at TEXT NOT NULL,
+        subscription_id TEXT,
+        customer_id TEXT,
+        user_id TEXT REFERENCES accounts(id),
+        status TEXT
     ) WITHOUT ROWID
     """,
+    """
+    CREATE INDEX payment_events_by_subscription ON payment_events(subscription_id)
+    """,
+    "CREATE INDEX payment_events_by_customer ON payment_events(customer_id)",
+    "CREATE INDEX payment_events_by_user ON payment_events(user_id)",
     """
     CREATE TABLE reset_requests (
         id TEXT PRIMARY KEY,
