@@ -1,1 +1,1 @@
-"""The command `redlane-hub`: serving, and the operator's side."""
+"""The command `redlane-hub`, a module a command group."""
