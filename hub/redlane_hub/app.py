@@ -1,15 +1,22 @@
 """One process of the hub, built from its collaborators; nothing else wires them."""
 
 from collections.abc import Iterable
+from wsgiref.types import WSGIApplication
 
 import falcon
 
 from redlane_hub.clock import Clock, system_clock
+from redlane_hub.http.accounts import AccountResource
 from redlane_hub.http.endpoint import Authenticator, Endpoint, falcon_resource
 from redlane_hub.http.errors import add_error_handlers
 from redlane_hub.http.health import Health
 from redlane_hub.http.operations import Bound, operations_of
 from redlane_hub.http.routing import Route, routes
+from redlane_hub.model import Account
+from redlane_hub.security.passwords import Passwords
+from redlane_hub.security.secrets import load_secrets
+from redlane_hub.security.tokens import Tokens
+from redlane_hub.services.accounts import Accounts
 from redlane_hub.settings import Settings
 from redlane_hub.store.database import Database
 
@@ -33,6 +40,21 @@ class Hub:
         self._settings = settings
         self._clock = clock
         self._database = Database(settings.database_path)
+        secrets = load_secrets(settings)
+        self._passwords = Passwords()
+        self._tokens = Tokens(secrets.token, clock)
+        self._accounts = Accounts(self._database, clock, self._passwords, self._tokens)
+        self.app = falcon_app(self.resources(), self._accounts, self.largest_body)
+        self.app = falcon_app(self.resources(), self._authenticator, self.largest_body)
+
+    @property
+    def wsgi(self) -> WSGIApplication:
+        """The whole application, with the layers in front of `app`."""
+        return self.app
+
+    @property
+    def _authenticator(self) -> Authenticator:
+        return _Nobody()
 
     @property
     def largest_body(self) -> int:
@@ -41,14 +63,27 @@ class Hub:
 
     def resources(self) -> list[object]:
         """The HTTP resources, each with its services."""
-        return [Health()]
+        return [Health(), AccountResource(self._accounts)]
 
     def start(self) -> None:
         """Start what works in the background."""
 
     def stop(self) -> None:
         """Finish what works in the background, and let go of the database."""
+        self._passwords.close()
         self._database.close()
+
+
+class _Nobody:
+    """An authenticator that knows nobody."""
+
+    def viewer_id(self, _token: str) -> str | None:
+        """No token is valid."""
+        return None
+
+    def account(self, _user_id: str) -> Account | None:
+        """No account exists."""
+        return None
 
 
 def falcon_app(

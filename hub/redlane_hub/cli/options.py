@@ -30,9 +30,7 @@ def add_settings(
         "--config", type=Path, metavar="FILE", help="a TOML file with settings"
     )
     fields = {each.name: each for each in dataclasses.fields(Settings)}
-    for name in names if names is not None else fields.keys() - SECRET_SETTINGS:
-        if names is None and name in SECRET_SETTINGS:
-            continue
+    for name in names or (each for each in fields if each not in SECRET_SETTINGS):
         told = fields[name].metadata["help"]
         parser.add_argument(
             f"--{name.replace('_', '-')}",

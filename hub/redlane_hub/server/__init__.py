@@ -1,1 +1,1 @@
-"""Serving: waitress, sockets, worker processes, logs and metrics."""
+"""The running service: sockets, requests, workers, signals, logs and metrics."""
