@@ -12,7 +12,6 @@ from redlane_hub.http.errors import add_error_handlers
 from redlane_hub.http.health import Health
 from redlane_hub.http.operations import Bound, operations_of
 from redlane_hub.http.routing import Route, routes
-from redlane_hub.model import Account
 from redlane_hub.security.passwords import Passwords
 from redlane_hub.security.secrets import load_secrets
 from redlane_hub.security.tokens import Tokens
@@ -45,16 +44,11 @@ class Hub:
         self._tokens = Tokens(secrets.token, clock)
         self._accounts = Accounts(self._database, clock, self._passwords, self._tokens)
         self.app = falcon_app(self.resources(), self._accounts, self.largest_body)
-        self.app = falcon_app(self.resources(), self._authenticator, self.largest_body)
 
     @property
     def wsgi(self) -> WSGIApplication:
         """The whole application, with the layers in front of `app`."""
         return self.app
-
-    @property
-    def _authenticator(self) -> Authenticator:
-        return _Nobody()
 
     @property
     def largest_body(self) -> int:
@@ -72,18 +66,6 @@ class Hub:
         """Finish what works in the background, and let go of the database."""
         self._passwords.close()
         self._database.close()
-
-
-class _Nobody:
-    """An authenticator that knows nobody."""
-
-    def viewer_id(self, _token: str) -> str | None:
-        """No token is valid."""
-        return None
-
-    def account(self, _user_id: str) -> Account | None:
-        """No account exists."""
-        return None
 
 
 def falcon_app(
