@@ -1,7 +1,9 @@
 """The statements that make the tables, for the migrations.
 
 Content stands apart from the listing, so that a search never reads it. `number` is the
-order of publication: it grows with `created_at`, and lists are sorted by it.
+order of publication: it grows with `created_at`, and lists are sorted by it. What can
+be searched stands on shelves, the public one and one for each owner of artifacts that
+nobody else sees, so that nobody's search passes over what others own (`listing`).
 """
 
 __all__ = ["FIRST_TABLES"]
@@ -106,6 +108,10 @@ FIRST_TABLES = (
     """,
     "CREATE INDEX artifacts_by_owner ON artifacts(owner_id, number)",
     """
+    CREATE INDEX artifacts_own ON artifacts(owner_id, number)
+    WHERE visibility <> 'public' AND yanked = 0
+    """,
+    """
     CREATE TABLE contents (
         number INTEGER PRIMARY KEY REFERENCES artifacts(number),
         content BLOB NOT NULL,
@@ -114,9 +120,10 @@ FIRST_TABLES = (
     """,
     """
     CREATE TABLE artifact_tags (
+        shelf INTEGER NOT NULL,
         tag TEXT NOT NULL,
         number INTEGER NOT NULL REFERENCES artifacts(number),
-        PRIMARY KEY (tag, number)
+        PRIMARY KEY (shelf, tag, number)
     ) WITHOUT ROWID
     """,
     """
@@ -135,22 +142,32 @@ FIRST_TABLES = (
         count INTEGER NOT NULL DEFAULT 0
     )
     """,
-    # Substrings of three characters, case folded before they come here. Filled by the
-    # store: a trigger may not write to a virtual table where schemas are not trusted.
+    # Substrings of three characters and more, case folded before they come here. Filled
+    # by `listing`: a trigger may not write to a virtual table where schemas are not
+    # trusted. A row's id is its shelf and its number.
     """
     CREATE VIRTUAL TABLE artifact_search USING fts5(
-        name, description, content='', tokenize='trigram case_sensitive 1'
+        name, description,
+        content='', columnsize=0, tokenize='trigram case_sensitive 1'
+    )
+    """,
+    # Substrings of one and two characters, spelled as words.
+    """
+    CREATE VIRTUAL TABLE artifact_pairs USING fts5(
+        pairs, content='', columnsize=0, detail='none', tokenize='ascii'
     )
     """,
     # How many artifacts are seen: by all (`public`), and besides by ID (`own ID`).
     """
     CREATE TABLE totals (
-        scope TEXT PRIMARY KEY, count INTEGER NOT NULL
-    ) WITHOUT ROWID
+        shelf INTEGER PRIMARY KEY,
+        scope TEXT NOT NULL UNIQUE,
+        count INTEGER NOT NULL
+    )
     """,
     """
     CREATE TRIGGER artifact_published AFTER INSERT ON artifacts BEGIN
-        INSERT INTO totals VALUES (
+        INSERT INTO totals (scope, count) VALUES (
             iif(NEW.visibility = 'public', 'public', 'own ' || NEW.owner_id), 1
         ) ON CONFLICT (scope) DO UPDATE SET count = count + 1;
         INSERT INTO downloads VALUES (NEW.number, 0);
