@@ -31,7 +31,16 @@ class CommandEntry:
     summary: str
 
 
-COMMANDS = (CommandEntry("serve", "serve", "serve the hub until SIGTERM"),)
+COMMANDS = (
+    CommandEntry("serve", "serve", "serve the hub until SIGTERM"),
+    CommandEntry("migrate", "migrate", "bring the database up to date"),
+    CommandEntry("approve", "accounts", "let an account publish and endorse"),
+    CommandEntry("recognise", "accounts", "make an account a recognised publisher"),
+    CommandEntry("accounts", "accounts", "list the accounts"),
+    CommandEntry("keys", "secrets", "print the public key of subscription statuses"),
+    CommandEntry("rotate-secret", "secrets", "end every token that was ever issued"),
+    CommandEntry("completion", "completion", "print a completion script for a shell"),
+)
 """Every command, in the order of the help."""
 
 _DESCRIPTION = """\

@@ -1,14 +1,20 @@
-"""Settings as options of a command, from the one table of settings."""
+"""The options that commands share: which hub is meant, and its settings."""
 
 import argparse
 import dataclasses
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from redlane_hub.settings import Settings, environment_name, load_settings
 
-__all__ = ["SECRET_SETTINGS", "add_settings", "settings_of"]
+__all__ = [
+    "SECRET_SETTINGS",
+    "add_hub",
+    "add_json",
+    "add_settings",
+    "given_options",
+    "settings_of",
+]
 
 SECRET_SETTINGS = frozenset(
     {
@@ -21,26 +27,68 @@ SECRET_SETTINGS = frozenset(
 )
 """These are no options: everyone on the machine can read command lines."""
 
+_METAVARS = {
+    "database": "PATH",
+    "listen": "HOST:PORT",
+    "log_level": "LEVEL",
+    "mail_from": "ADDRESS",
+    "max_content_bytes": "BYTES",
+    "metrics_listen": "HOST:PORT",
+    "payment_api_url": "URL",
+    "payment_price": "ID",
+    "public_url": "URL",
+    "require_signatures": "1|0",
+    "trusted_proxies": "ADDRESSES",
+    "workers": "N",
+}
 
-def add_settings(
-    parser: argparse.ArgumentParser, names: Iterable[str] | None = None
-) -> None:
-    """Add `--config` and the settings of these names; without names, all of them."""
+
+def add_hub(parser: argparse.ArgumentParser) -> None:
+    """Add `--database` and `--config`, which say which hub is meant."""
+    _add_config(parser)
+    _add_setting(parser, _fields()["database"])
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add `--config`, and an option for every setting that is no secret."""
+    _add_config(parser)
+    for field in _fields().values():
+        if field.name not in SECRET_SETTINGS:
+            _add_setting(parser, field)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
+
+
+def given_options(arguments: argparse.Namespace) -> dict[str, object]:
+    """The settings as the command line names them; None where it does not."""
+    return {name: getattr(arguments, name, None) for name in _fields()}
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """The settings from the file, the environment and the command line."""
+    return load_settings(given_options(arguments), os.environ, arguments.config)
+
+
+def _fields() -> dict[str, dataclasses.Field[object]]:
+    return {field.name: field for field in dataclasses.fields(Settings)}
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="a TOML file with settings"
+        "--config", metavar="FILE", type=Path, help="a TOML file with settings"
     )
-    fields = {each.name: each for each in dataclasses.fields(Settings)}
-    for name in names or (each for each in fields if each not in SECRET_SETTINGS):
-        told = fields[name].metadata["help"]
-        parser.add_argument(
-            f"--{name.replace('_', '-')}",
-            metavar="VALUE",
-            help=f"{told} [{environment_name(name)}]".replace("%", "%%"),
-        )
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings that the options, the environment and the configuration give."""
-    fields = {each.name for each in dataclasses.fields(Settings)}
-    given = {name: value for name, value in vars(options).items() if name in fields}
-    return load_settings(given, os.environ, options.config)
+def _add_setting(
+    parser: argparse.ArgumentParser, field: "dataclasses.Field[object]"
+) -> None:
+    default = f"; default: {field.default}" if field.default else ""
+    told = f"{field.metadata['help']} [{environment_name(field.name)}{default}]"
+    parser.add_argument(
+        f"--{field.name.replace('_', '-')}",
+        metavar=_METAVARS.get(field.name, "VALUE"),
+        help=told.replace("%", "%%"),
+    )

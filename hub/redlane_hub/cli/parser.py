@@ -1,8 +1,11 @@
-"""The command-line parser: one line for every mistake."""
+"""The command-line parser: one line for every mistake, examples in every help."""
 
 import argparse
+import textwrap
 from collections.abc import Callable
 from typing import NoReturn, TypeAlias
+
+from redlane_hub.errors import OperatorError
 
 __all__ = ["Commands", "Parser", "Run", "UsageError", "add_command"]
 
@@ -13,8 +16,8 @@ Run = Callable[[argparse.Namespace], int]
 """What a command does: takes the parsed arguments, returns the exit code."""
 
 
-class UsageError(Exception):
-    """Arguments that make no command; the message says how to get help."""
+class UsageError(OperatorError):
+    """Arguments that make no command; the message says how to get help (exit 2)."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -31,9 +34,37 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_command(
-    commands: Commands, name: str, run: Run, *, summary: str, epilog: str = ""
+    commands: Commands,
+    name: str,
+    run: Run,
+    *,
+    summary: str,
+    description: str = "",
+    examples: str = "",
 ) -> Parser:
-    """Add one command; `run` is called with its arguments and returns the exit code."""
-    parser = commands.add_parser(name, help=summary, description=summary, epilog=epilog)
+    """Add one command; `run` is called with its arguments and returns the exit code.
+
+    `summary` is its line in the list of commands, `examples` one command a line.
+    """
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=_sentence(description or summary),
+        epilog=_examples(examples),
+    )
     parser.set_defaults(run=run)
     return parser
+
+
+def _sentence(text: str) -> str:
+    """Dedented, with a capital letter and a full stop, percent signs kept."""
+    text = textwrap.dedent(text).strip()
+    ended = text if text.endswith((".", ":", "!", "?")) else f"{text}."
+    return (ended[:1].upper() + ended[1:]).replace("%", "%%")
+
+
+def _examples(text: str) -> str | None:
+    lines = textwrap.dedent(text).strip().splitlines()
+    if not lines:
+        return None
+    return "\n".join(["examples:", *(f"  {line}" for line in lines)]).replace("%", "%%")

@@ -7,6 +7,7 @@ import sys
 from redlane_hub.cli.options import add_settings, settings_of
 from redlane_hub.cli.parser import Commands, add_command
 from redlane_hub.server.service import serve
+from redlane_hub.store import lease
 
 __all__ = ["register"]
 
@@ -14,13 +15,27 @@ __all__ = ["register"]
 def register(commands: Commands) -> None:
     """Add `serve`."""
     parser = add_command(
-        commands, "serve", _serve, summary="Serve the hub until SIGTERM."
+        commands,
+        "serve",
+        _serve,
+        summary="serve the hub until SIGTERM",
+        description="""
+            Serve the hub until SIGTERM or Ctrl-C. The database is made, or brought up
+            to date, first. A line with `listening on` says that connections are taken.
+        """,
+        examples="""
+            redlane-hub serve
+            redlane-hub serve --listen 127.0.0.1:8080 --database /var/lib/hub/hub.db
+            redlane-hub serve --config /etc/redlane/hub.toml
+        """,
     )
     add_settings(parser)
 
 
-def _serve(options: argparse.Namespace) -> int:
-    return serve(settings_of(options), os.environ, _announce)
+def _serve(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments)
+    with lease.using(settings.database_path):
+        return serve(settings, os.environ, _announce)
 
 
 def _announce(line: str) -> None:

@@ -12,14 +12,15 @@ import sqlite_utils
 from sqlite_utils import Migrations
 
 from redlane_hub.errors import OperatorError
-from redlane_hub.store import schema
+from redlane_hub.store import schema, steps
+from redlane_hub.store.files import create_private
 
 __all__ = ["migrate", "pending"]
 
 _SECONDS_TO_WAIT = 60
 """For another hub that is migrating the same database."""
 
-_steps = Migrations("redlane-hub")
+_steps = Migrations(steps.SET)
 
 
 @_steps(name="0001_first_tables")
@@ -28,15 +29,14 @@ def _first_tables(database: sqlite_utils.Database) -> None:
         database.execute(statement)
 
 
-_KNOWN = frozenset({"0001_first_tables"})
-
-
 def migrate(path: Path) -> list[str]:
     """Bring the database up to date; the names of the steps that were taken.
 
-    Raises OperatorError for the database of a newer hub, and for no database.
+    Where there is none, it is made, for its owner's eyes only. Raises OperatorError for
+    the database of a newer hub, and for no database.
     """
     try:
+        create_private(path)
         with closing(_open(path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
@@ -45,6 +45,8 @@ def migrate(path: Path) -> list[str]:
                 _steps.apply(sqlite_utils.Database(connection))
             connection.execute("COMMIT")
             return taken
+    except OSError as error:
+        raise OperatorError(f"{path}: {error.strerror}") from None
     except sqlite3.Error as error:
         raise OperatorError(f"{path}: cannot be used as a database: {error}") from None
 
@@ -65,7 +67,7 @@ def _open(path: Path) -> sqlite3.Connection:
 def _missing(connection: sqlite3.Connection) -> list[str]:
     database = sqlite_utils.Database(connection)
     unknown = [each.name for each in _steps.applied(database)]
-    unknown = sorted(set(unknown) - _KNOWN)
+    unknown = sorted(set(unknown) - set(steps.STEPS))
     if unknown:
         raise OperatorError(
             f"the database was made by a newer redlane-hub (it has {unknown[-1]}): "
