@@ -12,7 +12,9 @@ from redlane_hub.http.errors import add_error_handlers
 from redlane_hub.http.health import Health
 from redlane_hub.http.operations import Bound, operations_of
 from redlane_hub.http.routing import Route, routes
+from redlane_hub.http.shield import shielded
 from redlane_hub.security.passwords import Passwords
+from redlane_hub.security.ratelimit import RateLimiter
 from redlane_hub.security.secrets import load_secrets
 from redlane_hub.security.tokens import Tokens
 from redlane_hub.services.accounts import Accounts
@@ -32,10 +34,17 @@ _ROOM_FOR_THE_REST = 1024 * 1024
 class Hub:
     """Everything that one process consists of: `app`, and what works behind it.
 
-    The database must be migrated (`store.migrations.migrate`).
+    The database must be migrated (`store.migrations.migrate`). Processes that serve
+    together share one `limiter`.
     """
 
-    def __init__(self, settings: Settings, *, clock: Clock = system_clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock = system_clock,
+        limiter: RateLimiter | None = None,
+    ) -> None:
         self._settings = settings
         self._clock = clock
         self._database = Database(settings.database_path)
@@ -43,12 +52,13 @@ class Hub:
         self._passwords = Passwords()
         self._tokens = Tokens(secrets.token, clock)
         self._accounts = Accounts(self._database, clock, self._passwords, self._tokens)
+        self._limiter = limiter or RateLimiter()
         self.app = falcon_app(self.resources(), self._accounts, self.largest_body)
 
     @property
     def wsgi(self) -> WSGIApplication:
         """The whole application, with the layers in front of `app`."""
-        return self.app
+        return shielded(self.app, self._limiter, self._settings.trusted_proxies)
 
     @property
     def largest_body(self) -> int:
