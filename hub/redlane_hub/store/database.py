@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["BUSY_SECONDS", "Database"]
+__all__ = ["BUSY_SECONDS", "Connection", "Database"]
+
+Connection = sqlite3.Connection
+"""What the store's functions take, by a name for those who only hand it on."""
 
 BUSY_SECONDS = 5.0
 """How long a writer waits for another before it gives up."""

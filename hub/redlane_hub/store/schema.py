@@ -57,9 +57,14 @@ FIRST_TABLES = (
     """,
     "CREATE INDEX reset_requests_by_due ON reset_requests(due_at)",
     """
+    CREATE INDEX reset_requests_begun ON reset_requests(email)
+    WHERE attempts > 0
+    """,
+    """
     CREATE TABLE reset_tokens (
         request_id TEXT PRIMARY KEY,
         user_id TEXT NOT NULL REFERENCES accounts(id),
+        email TEXT NOT NULL,
         token_hash BLOB NOT NULL UNIQUE,
         issued_at TEXT NOT NULL,
         expires_at TEXT NOT NULL,
