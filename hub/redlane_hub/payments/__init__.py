@@ -1,0 +1,1 @@
+"""The payment provider, Stripe: its checkout, and the webhooks that it sends."""
