@@ -7,17 +7,20 @@ import falcon
 
 from redlane_hub.clock import Clock, system_clock
 from redlane_hub.http.accounts import AccountResource
+from redlane_hub.http.billing import Checkout, PaymentWebhook
 from redlane_hub.http.endpoint import Authenticator, Endpoint, falcon_resource
 from redlane_hub.http.errors import add_error_handlers
 from redlane_hub.http.health import Health
 from redlane_hub.http.operations import Bound, operations_of
 from redlane_hub.http.routing import Route, routes
 from redlane_hub.http.shield import shielded
+from redlane_hub.payments.stripe import Stripe
 from redlane_hub.security.passwords import Passwords
 from redlane_hub.security.ratelimit import RateLimiter
 from redlane_hub.security.secrets import load_secrets
 from redlane_hub.security.tokens import Tokens
 from redlane_hub.services.accounts import Accounts
+from redlane_hub.services.billing import Billing
 from redlane_hub.settings import Settings
 from redlane_hub.store.database import Database
 
@@ -52,6 +55,9 @@ class Hub:
         self._passwords = Passwords()
         self._tokens = Tokens(secrets.token, clock)
         self._accounts = Accounts(self._database, clock, self._passwords, self._tokens)
+        self._billing = Billing(
+            self._database, clock, secrets.subscription_seed, Stripe(settings)
+        )
         self._limiter = limiter or RateLimiter()
         self.app = falcon_app(self.resources(), self._accounts, self.largest_body)
 
@@ -67,7 +73,12 @@ class Hub:
 
     def resources(self) -> list[object]:
         """The HTTP resources, each with its services."""
-        return [Health(), AccountResource(self._accounts)]
+        return [
+            Health(),
+            AccountResource(self._accounts),
+            Checkout(self._billing),
+            PaymentWebhook(self._billing),
+        ]
 
     def start(self) -> None:
         """Start what works in the background."""
