@@ -69,7 +69,8 @@ class Endpoint:
         viewer_id, caller = self._authenticate(request, declared.access)
         query = read_query(declared.query, request.query_string)
         body = self._body(request, declared)
-        call = Call(body, query, path, viewer_id, caller)
+        head = request.method == "HEAD"
+        call = Call(body, query, path, viewer_id, caller, head)
         _answer(response, declared, self._bound.handler(call))
 
     def _authenticate(
@@ -145,10 +146,14 @@ def _answer(response: falcon.Response, declared: Operation, result: object) -> N
 def falcon_resource(
     route: Route, make: Callable[[Route, Bound], Endpoint]
 ) -> types.SimpleNamespace:
-    """The object that Falcon asks for `on_get`, `on_post` and so on."""
-    return types.SimpleNamespace(
-        **{
-            f"on_{method.lower()}": make(route, bound)
-            for method, bound in route.bound.items()
-        }
-    )
+    """The object that Falcon asks for `on_get`, `on_post` and so on.
+
+    HEAD is answered wherever GET is: Falcon sends the length and drops the body.
+    """
+    responders = {
+        f"on_{method.lower()}": make(route, bound)
+        for method, bound in route.bound.items()
+    }
+    if "on_get" in responders:
+        responders.setdefault("on_head", responders["on_get"])
+    return types.SimpleNamespace(**responders)

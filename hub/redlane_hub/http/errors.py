@@ -104,8 +104,15 @@ def _answer(response: falcon.Response, status: int, message: str) -> None:
 
 
 def _serialize(
-    _request: falcon.Request, response: falcon.Response, error: falcon.HTTPError
+    request: falcon.Request, response: falcon.Response, error: falcon.HTTPError
 ) -> None:
-    """Falcon's own refusals: an unknown route, a wrong method."""
+    """Falcon's own refusals, before an operation is found."""
+    match error:
+        case falcon.HTTPRouteNotFound():
+            message = "no such route"
+        case falcon.HTTPMethodNotAllowed():
+            message = f"{request.method} is not allowed here"
+        case _:
+            message = (error.description or "bad request").lower()
     response.content_type = falcon.MEDIA_JSON
-    response.data = error_body((error.description or error.title or "error").lower())
+    response.data = error_body(message)

@@ -66,13 +66,18 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Body, Query]):
-    """One request as a handler sees it: parsed, authenticated, its ids well formed."""
+    """One request as a handler sees it: parsed, authenticated, its ids well formed.
+
+    `head` is set where only the headers of the answer are asked for: nothing is
+    fetched then, so nothing counts as a download.
+    """
 
     body: Body
     query: Query
     path: Mapping[str, str]
     viewer_id: str | None = None
     caller: Account | None = None
+    head: bool = False
 
     @property
     def account(self) -> Account:

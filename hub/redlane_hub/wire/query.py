@@ -10,7 +10,8 @@ from redlane_hub.errors import InvalidInputError
 
 __all__ = ["read_query"]
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
+_MOST_DIGITS = 18
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -39,11 +40,18 @@ def read_query(form: type[Any] | None, text: str) -> Any:  # noqa: ANN401  # the
 
 def _read(kind: Any, name: str, text: str) -> object:  # noqa: ANN401  # any annotation
     if kind is int:
-        if not _INTEGER.fullmatch(text):
-            raise InvalidInputError(f"'{name}' must be an integer")
-        return int(text)
+        return _integer(name, text)
     if kind is bool:
         if text.lower() not in _BOOLEANS:
             raise InvalidInputError(f"'{name}' must be true or false")
         return _BOOLEANS[text.lower()]
     return text
+
+
+def _integer(name: str, text: str) -> int:
+    found = _INTEGER.fullmatch(text)
+    if found is None:
+        raise InvalidInputError(f"'{name}' must be an integer")
+    sign, digits = found.groups()
+    # One that SQLite could not hold is as good as the largest that it can.
+    return int(sign + (digits if len(digits) <= _MOST_DIGITS else "9" * _MOST_DIGITS))

@@ -18,6 +18,9 @@ DEEPEST = 64
 _MOST_DIGITS = 308
 """Any integer of so many digits fits a double, as every JSON reader expects."""
 
+_MOST_SHOWN = 40
+"""Characters of the document that an error repeats."""
+
 
 class _RefusedError(ValueError):
     """Something the fast parser met that strict JSON has not."""
@@ -57,7 +60,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _value in pairs:
             if key in seen:
-                raise _RefusedError(f"the key {json.dumps(key)} stands there twice")
+                shown = json.dumps(key[:_MOST_SHOWN])
+                raise _RefusedError(f"the key {shown} stands there twice")
             seen.add(key)
     return made
 
@@ -71,7 +75,7 @@ def _integer(text: str) -> int:
 def _float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise _RefusedError(f"the number {text[:40]} is too large")
+        raise _RefusedError(f"the number {text[:_MOST_SHOWN]} is too large")
     return value
 
 
@@ -96,5 +100,9 @@ def _check_depth(value: Any) -> None:  # noqa: ANN401  # any JSON value
 
 def _check_surrogates(text: str, value: Any) -> None:  # noqa: ANN401  # any JSON value
     """Refuse halves of UTF-16 pairs: escapes make them, and UTF-8 cannot hold them."""
-    if "\\u" in text or not text.isascii():
+    if "\\u" not in text and text.isascii():
+        return
+    try:
         json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise _RefusedError("it holds half of a UTF-16 pair") from None
