@@ -6,12 +6,15 @@ from wsgiref.types import WSGIApplication
 import falcon
 
 from redlane_hub.clock import Clock, system_clock
+from redlane_hub.conformance import SchemaChecker
 from redlane_hub.http.accounts import AccountResource
 from redlane_hub.http.billing import Checkout, PaymentWebhook
 from redlane_hub.http.endpoint import Authenticator, Endpoint, falcon_resource
 from redlane_hub.http.errors import add_error_handlers
 from redlane_hub.http.health import Health
+from redlane_hub.http.keys import KeyResource
 from redlane_hub.http.operations import Bound, operations_of
+from redlane_hub.http.publishing import PublishingResource
 from redlane_hub.http.routing import Route, routes
 from redlane_hub.http.shield import shielded
 from redlane_hub.payments.stripe import Stripe
@@ -21,6 +24,8 @@ from redlane_hub.security.secrets import load_secrets
 from redlane_hub.security.tokens import Tokens
 from redlane_hub.services.accounts import Accounts
 from redlane_hub.services.billing import Billing
+from redlane_hub.services.keys import Keys
+from redlane_hub.services.publishing import Publishing
 from redlane_hub.settings import Settings
 from redlane_hub.store.database import Database
 
@@ -58,6 +63,9 @@ class Hub:
         self._billing = Billing(
             self._database, clock, secrets.subscription_seed, Stripe(settings)
         )
+        self._keys = Keys(self._database, clock)
+        self._checker = SchemaChecker()
+        self._publishing = Publishing(self._database, clock, self._checker, settings)
         self._limiter = limiter or RateLimiter()
         self.app = falcon_app(self.resources(), self._accounts, self.largest_body)
 
@@ -78,13 +86,17 @@ class Hub:
             AccountResource(self._accounts),
             Checkout(self._billing),
             PaymentWebhook(self._billing),
+            KeyResource(self._keys),
+            PublishingResource(self._publishing),
         ]
 
     def start(self) -> None:
         """Start what works in the background."""
+        self._checker.start()
 
     def stop(self) -> None:
         """Finish what works in the background, and let go of the database."""
+        self._checker.stop()
         self._passwords.close()
         self._database.close()
 

@@ -141,6 +141,7 @@ FIRST_TABLES = (
         PRIMARY KEY (number, position)
     ) WITHOUT ROWID
     """,
+    "CREATE INDEX dependencies_by_target ON dependencies(name, version)",
     """
     CREATE TABLE downloads (
         number INTEGER PRIMARY KEY REFERENCES artifacts(number),
