@@ -5,7 +5,6 @@ changed meanwhile, the key, the account and the name, is looked at again inside 
 transaction that writes (hub API: Artifacts).
 """
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ from redlane_hub.errors import (
     NotAuthenticatedError,
 )
 from redlane_hub.identifiers import new_id
-from redlane_hub.model import Account, Dependency
+from redlane_hub.model import Account, Dependency, SigningKey
 from redlane_hub.security import signatures
 from redlane_hub.services import publish_rules as rules
 from redlane_hub.settings import Settings
@@ -67,9 +66,9 @@ class Publishing:
         """Check everything, then publish. The first problem found is raised."""
         new = self._checked(caller.id, form)
         with self._database.transaction() as connection:
-            owner = _publisher(connection, caller.id)
+            owner = _approved(accounts.find(connection, caller.id))
             if new.key_fingerprint is not None:
-                _usable_key(connection, caller.id, new.key_fingerprint)
+                _usable(keys.find_usable(connection, caller.id, new.key_fingerprint))
             if artifacts.exists(connection, new.name, new.version):
                 raise ConflictError(
                     f"artifact '{new.name}@{new.version}' already exists"
@@ -151,7 +150,8 @@ class Publishing:
                 )
             return None
         reading = self._database.reading()
-        public_key = _usable_key(reading, caller_id, form.key_fingerprint)
+        found = keys.find_usable(reading, caller_id, form.key_fingerprint)
+        public_key = _usable(found).public_key
         signature = read_base64(form.signature, "'signature'")
         if len(signature) != signatures.SIGNATURE_BYTES:
             raise InvalidInputError(
@@ -166,9 +166,8 @@ class Publishing:
         return signature
 
 
-def _publisher(connection: sqlite3.Connection, user_id: str) -> Account:
+def _approved(account: Account | None) -> Account:
     """The account as it is now; approval may have been taken back meanwhile."""
-    account = accounts.find(connection, user_id)
     if account is None:
         raise NotAuthenticatedError("missing or invalid token")
     if not account.is_approved:
@@ -176,15 +175,12 @@ def _publisher(connection: sqlite3.Connection, user_id: str) -> Account:
     return account
 
 
-def _usable_key(
-    connection: sqlite3.Connection, user_id: str, fingerprint: str
-) -> bytes:
-    found = keys.find_usable(connection, user_id, fingerprint)
-    if found is None:
+def _usable(key: SigningKey | None) -> SigningKey:
+    if key is None:
         raise InvalidInputError(
             "'key_fingerprint' is no registered, unrevoked key of yours"
         )
-    return found.public_key
+    return key
 
 
 def _shown(dependency: Dependency) -> str:
