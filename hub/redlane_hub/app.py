@@ -13,6 +13,7 @@ from redlane_hub.http.endpoint import Authenticator, Endpoint, falcon_resource
 from redlane_hub.http.errors import add_error_handlers
 from redlane_hub.http.health import Health
 from redlane_hub.http.keys import KeyResource
+from redlane_hub.http.openapi import Documentation
 from redlane_hub.http.operations import Bound, operations_of
 from redlane_hub.http.publishing import PublishingResource
 from redlane_hub.http.routing import Route, routes
@@ -81,7 +82,7 @@ class Hub:
 
     def resources(self) -> list[object]:
         """The HTTP resources, each with its services."""
-        return [
+        served: list[object] = [
             Health(),
             AccountResource(self._accounts),
             Checkout(self._billing),
@@ -89,6 +90,8 @@ class Hub:
             KeyResource(self._keys),
             PublishingResource(self._publishing),
         ]
+        operations = [each for one in served for each in operations_of(one)]
+        return [*served, Documentation(operations, self._settings.base_url)]
 
     def start(self) -> None:
         """Start what works in the background."""
