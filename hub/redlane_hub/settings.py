@@ -10,7 +10,7 @@ import ipaddress
 import os
 import tomllib
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,13 @@ from urllib.parse import urlsplit
 
 from redlane_hub.errors import OperatorError
 
-__all__ = ["ENVIRONMENT_PREFIX", "Settings", "environment_name", "load_settings"]
+__all__ = [
+    "ENVIRONMENT_PREFIX",
+    "Settings",
+    "environment_name",
+    "load_settings",
+    "origins",
+]
 
 ENVIRONMENT_PREFIX = "REDLANE_HUB_"
 
@@ -99,20 +105,39 @@ def load_settings(
     it was set and what it wants.
     """
     given: dict[str, object] = {}
+    for name, value, where in _given(options, environment, config):
+        given[name] = _typed(name, value, where)
+    settings = Settings(**given)  # type: ignore[arg-type]  # _typed has checked them
+    _check(settings)
+    return settings
+
+
+def origins(
+    options: Mapping[str, object],
+    environment: Mapping[str, str] = os.environ,
+    config: Path | None = None,
+) -> dict[str, str]:
+    """Where each setting comes from that is given anywhere; raises as the above."""
+    return {name: where for name, _, where in _given(options, environment, config)}
+
+
+def _given(
+    options: Mapping[str, object],
+    environment: Mapping[str, str],
+    config: Path | None,
+) -> Iterator[tuple[str, object, str]]:
+    """Every value that is given, with where; of one name the last counts."""
     if config is not None:
         for name, value in _read_config(config).items():
-            given[name] = _typed(name, value, f"{config}: '{name}'")
+            yield name, value, f"{config}: '{name}'"
     for name in _fields():
         variable = environment_name(name)
         # An empty variable is as good as none: that is how units unset one.
         if environment.get(variable):
-            given[name] = _typed(name, environment[variable], variable)
+            yield name, environment[variable], variable
     for name, value in options.items():
         if value is not None:
-            given[name] = _typed(name, value, f"--{name.replace('_', '-')}")
-    settings = Settings(**given)  # type: ignore[arg-type]  # _typed has checked them
-    _check(settings)
-    return settings
+            yield name, value, f"--{name.replace('_', '-')}"
 
 
 def _fields() -> dict[str, dataclasses.Field[Any]]:

@@ -39,6 +39,9 @@ COMMANDS = (
     CommandEntry("accounts", "accounts", "list the accounts"),
     CommandEntry("keys", "secrets", "print the public key of subscription statuses"),
     CommandEntry("rotate-secret", "secrets", "end every token that was ever issued"),
+    CommandEntry("backup", "backup", "copy the database while the hub serves"),
+    CommandEntry("restore", "backup", "make a backup the database, or check one"),
+    CommandEntry("settings", "settings", "check the settings, and show their origins"),
     CommandEntry("completion", "completion", "print a completion script for a shell"),
 )
 """Every command, in the order of the help."""

@@ -9,7 +9,13 @@ from redlane_hub.errors import OperatorError
 from redlane_hub.store import lease, steps
 from redlane_hub.store.database import Database
 
-__all__ = ["applied_steps", "existing_database", "require_database", "telling_clearly"]
+__all__ = [
+    "applied_steps",
+    "existing_database",
+    "require_database",
+    "require_file",
+    "telling_clearly",
+]
 
 _HAS_STEPS = "SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'"
 _STEPS = "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id"
@@ -33,16 +39,22 @@ def existing_database(path: Path) -> Iterator[Database]:
 
 
 def require_database(path: Path) -> None:
-    """Raise OperatorError where there is no file: commands make none by mistake."""
+    """Raise OperatorError where there is none: commands make none by mistake."""
+    require_file(
+        path,
+        "there is no database (--database names another; "
+        "`redlane-hub serve` and `redlane-hub migrate` make one)",
+    )
+
+
+def require_file(path: Path, refusal: str = "there is no such file") -> None:
+    """Raise OperatorError where there is no file."""
     try:
         found = path.is_file()
-    except OSError as error:
-        raise OperatorError(f"{path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # a name too long, or with a NUL in it
+        raise OperatorError(f"{path}: {error}") from None
     if not found:
-        raise OperatorError(
-            f"{path}: there is no database (--database names another; "
-            "`redlane-hub serve` and `redlane-hub migrate` make one)"
-        )
+        raise OperatorError(f"{path}: {refusal}")
 
 
 def applied_steps(connection: sqlite3.Connection) -> list[str]:
@@ -54,14 +66,14 @@ def applied_steps(connection: sqlite3.Connection) -> list[str]:
 
 @contextmanager
 def telling_clearly(path: Path) -> Iterator[None]:
-    """Say what SQLite says in one line that names the file."""
+    """Say what SQLite or the system says in one line that names the file."""
     try:
         yield
     except sqlite3.Error as error:
         hint = "; another process holds it" if "locked" in str(error) else ""
-        raise OperatorError(
-            f"{path}: cannot be used as a database: {error}{hint}"
-        ) from None
+        raise OperatorError(f"{path}: {error}{hint}") from None
+    except OSError as error:
+        raise OperatorError(f"{error.filename or path}: {error.strerror}") from None
 
 
 def _check_steps(path: Path, connection: sqlite3.Connection) -> None:

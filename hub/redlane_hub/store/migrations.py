@@ -15,7 +15,14 @@ from redlane_hub.errors import OperatorError
 from redlane_hub.store import schema, steps
 from redlane_hub.store.files import create_private
 
-__all__ = ["migrate", "pending"]
+__all__ = ["expected_schema", "migrate", "pending", "schema_of"]
+
+_OBJECTS = """
+SELECT type, name, sql FROM sqlite_master
+WHERE sql IS NOT NULL AND name NOT LIKE '%!_sqlite!_migrations%' ESCAPE '!'
+"""
+
+_VIRTUAL = "CREATE VIRTUAL TABLE"
 
 _SECONDS_TO_WAIT = 60
 """For another hub that is migrating the same database."""
@@ -58,6 +65,27 @@ def pending(path: Path) -> list[str]:
             return _missing(connection)
     except sqlite3.Error as error:
         raise OperatorError(f"{path}: cannot be used as a database: {error}") from None
+
+
+def expected_schema() -> dict[tuple[str, str], str]:
+    """The statement of every table, index and trigger that the steps make."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        _steps.apply(sqlite_utils.Database(connection))
+        return schema_of(connection)
+
+
+def schema_of(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """The statement that made each object, by its type and its name.
+
+    Without what SQLite makes by itself: its search tables keep tables of their own.
+    """
+    rows = [tuple(row) for row in connection.execute(_OBJECTS)]
+    virtual = [name for _, name, sql in rows if sql.upper().startswith(_VIRTUAL)]
+    return {
+        (kind, name): sql
+        for kind, name, sql in rows
+        if not name.startswith(tuple(f"{each}_" for each in virtual))
+    }
 
 
 def _open(path: Path) -> sqlite3.Connection:
