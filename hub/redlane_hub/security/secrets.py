@@ -61,8 +61,8 @@ def rotate_token_secret(settings: Settings) -> Path:
     if not settings.database_path.is_file():
         raise OperatorError(f"{settings.database}: there is no database")
     path = _token_path(settings)
-    with _clearly(path):
-        _written_beside(path, _new_token_text(), settings).replace(path)
+    with _clearly(path), _written_beside(path, _new_token_text(), settings) as made:
+        made.replace(path)
         _sync_directory(path)
     return path
 
@@ -135,33 +135,35 @@ def _read(path: Path) -> str:
         if stat.S_IMODE(found.st_mode) & 0o077:
             raise OperatorError(
                 f"{path}: others can read or change this secret: "
-                f"chmod 600 it, or move it away and a new one is made"
+                "chmod 600 it, or move it away and a new one is made"
             )
         data = file.read(_MOST_BYTES)
     return data.decode("ascii", errors="replace").strip()
 
 
 def _make(path: Path, text: str, settings: Settings) -> None:
-    made = _written_beside(path, text, settings)
     # A link, and not a rename: who comes second keeps what the first has made.
-    with suppress(FileExistsError):
+    with _written_beside(path, text, settings) as made, suppress(FileExistsError):
         path.hardlink_to(made)
-    made.unlink()
     _sync_directory(path)
 
 
-def _written_beside(path: Path, text: str, settings: Settings) -> Path:
-    """A new file, safely on the disk, that becomes `path` in one step."""
+@contextmanager
+def _written_beside(path: Path, text: str, settings: Settings) -> Iterator[Path]:
+    """A new file, safely on the disk, that can become `path` in one step."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(f"{text}\n")
-        if os.geteuid() == 0 and settings.database_path.exists():
-            # An administrator's command must leave it readable to the service.
-            owner = settings.database_path.stat()
-            os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-        file.flush()
-        os.fsync(file.fileno())
-    return Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f"{text}\n")
+            if os.geteuid() == 0 and settings.database_path.exists():
+                # An administrator's command must leave it readable to the service.
+                owner = settings.database_path.stat()
+                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+            file.flush()
+            os.fsync(file.fileno())
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def _sync_directory(path: Path) -> None:
