@@ -9,6 +9,8 @@ from redlane_hub.clock import Clock, system_clock
 from redlane_hub.conformance import SchemaChecker
 from redlane_hub.http.accounts import AccountResource
 from redlane_hub.http.billing import Checkout, PaymentWebhook
+from redlane_hub.http.catalogue import ArtifactResource, SearchResource
+from redlane_hub.http.endorsements import EndorsementResource
 from redlane_hub.http.endpoint import Authenticator, Endpoint, falcon_resource
 from redlane_hub.http.errors import add_error_handlers
 from redlane_hub.http.health import Health
@@ -16,8 +18,10 @@ from redlane_hub.http.keys import KeyResource
 from redlane_hub.http.openapi import Documentation
 from redlane_hub.http.operations import Bound, operations_of
 from redlane_hub.http.publishing import PublishingResource
+from redlane_hub.http.resets import ResetResource
 from redlane_hub.http.routing import Route, routes
 from redlane_hub.http.shield import shielded
+from redlane_hub.mail.smtp import SmtpMailer
 from redlane_hub.payments.stripe import Stripe
 from redlane_hub.security.passwords import Passwords
 from redlane_hub.security.ratelimit import RateLimiter
@@ -25,8 +29,15 @@ from redlane_hub.security.secrets import load_secrets
 from redlane_hub.security.tokens import Tokens
 from redlane_hub.services.accounts import Accounts
 from redlane_hub.services.billing import Billing
+from redlane_hub.services.catalogue import Catalogue
+from redlane_hub.services.dependencies import Dependencies
+from redlane_hub.services.downloads import Downloads
+from redlane_hub.services.endorsements import Endorsements
 from redlane_hub.services.keys import Keys
 from redlane_hub.services.publishing import Publishing
+from redlane_hub.services.reset_mail import ResetCourier
+from redlane_hub.services.resets import Resets
+from redlane_hub.services.yanking import Yanking
 from redlane_hub.settings import Settings
 from redlane_hub.store.database import Database
 
@@ -67,6 +78,19 @@ class Hub:
         self._keys = Keys(self._database, clock)
         self._checker = SchemaChecker()
         self._publishing = Publishing(self._database, clock, self._checker, settings)
+        self._courier = _courier(settings, self._database, clock)
+        self._resets = Resets(
+            self._database,
+            clock,
+            self._passwords,
+            configured=self._courier is not None,
+            wake=self._courier.wake if self._courier else lambda: None,
+        )
+        self._downloads = Downloads(settings.database_path)
+        self._catalogue = Catalogue(self._database, self._downloads)
+        self._dependencies = Dependencies(self._database)
+        self._yanking = Yanking(self._database)
+        self._endorsements = Endorsements(self._database, clock)
         self._limiter = limiter or RateLimiter()
         self.app = falcon_app(self.resources(), self._accounts, self.largest_body)
 
@@ -87,8 +111,12 @@ class Hub:
             AccountResource(self._accounts),
             Checkout(self._billing),
             PaymentWebhook(self._billing),
+            ResetResource(self._resets),
             KeyResource(self._keys),
             PublishingResource(self._publishing),
+            SearchResource(self._catalogue),
+            ArtifactResource(self._catalogue, self._dependencies, self._yanking),
+            EndorsementResource(self._endorsements),
         ]
         operations = [each for one in served for each in operations_of(one)]
         return [*served, Documentation(operations, self._settings.base_url)]
@@ -96,12 +124,28 @@ class Hub:
     def start(self) -> None:
         """Start what works in the background."""
         self._checker.start()
+        self._downloads.start()
+        if self._courier is not None:
+            self._courier.start()
 
     def stop(self) -> None:
         """Finish what works in the background, and let go of the database."""
+        if self._courier is not None:
+            self._courier.stop()
         self._checker.stop()
+        self._downloads.stop()
         self._passwords.close()
         self._database.close()
+
+
+def _courier(
+    settings: Settings, database: Database, clock: Clock
+) -> ResetCourier | None:
+    """Who sends the reset mails, where there is a mail server."""
+    if not settings.smtp_url:
+        return None
+    mailer = SmtpMailer(settings, clock=clock)
+    return ResetCourier(database, clock, mailer, settings.base_url)
 
 
 def falcon_app(

@@ -68,6 +68,7 @@ def test_module_says_what_it_is_for_and_what_it_offers(path: Path) -> None:
 
 
 BOUNDARIES = {
+    "hub/redlane_hub/services/reset_mail.py",
     "hub/redlane_hub/cli/main.py",
     "product_core/redlane/cli/main.py",
     "product_core/redlane/contexts/shell/client/main.py",
