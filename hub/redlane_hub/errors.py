@@ -7,6 +7,7 @@ a handler is the generic 500 (hub API: Errors).
 __all__ = [
     "BusyError",
     "ConflictError",
+    "DamagedContentError",
     "ForbiddenError",
     "HubError",
     "InvalidInputError",
@@ -47,6 +48,10 @@ class NotFoundError(HubError):
 
 class ConflictError(HubError):
     """Something that must be unique exists already (409)."""
+
+
+class DamagedContentError(HubError):
+    """Stored content that is not what was published any more (500)."""
 
 
 class TooLargeError(HubError):

@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["BUSY_SECONDS", "Connection", "Database"]
+__all__ = ["BUSY_SECONDS", "Connection", "Database", "StoreError"]
 
 Connection = sqlite3.Connection
 """What the store's functions take, by a name for those who only hand it on."""
+
+StoreError = sqlite3.Error
+"""What every failure of the database is, for those who can go on without it."""
 
 BUSY_SECONDS = 5.0
 """How long a writer waits for another before it gives up."""

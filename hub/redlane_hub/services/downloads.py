@@ -1,0 +1,104 @@
+"""Download counts: kept in memory, written to the database every half second.
+
+What is shown is what is stored and what is pending. A flush moves counts from one to
+the other at one moment, the commit; whoever has read the one before it and the other
+after it is told so, and reads again. A process that is killed loses what is pending.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+
+from redlane_hub.store import downloads
+from redlane_hub.store.database import Database, StoreError
+
+__all__ = ["FLUSH_SECONDS", "Downloads"]
+
+FLUSH_SECONDS = 0.5
+"""How often what is pending is written."""
+
+_log = logging.getLogger(__name__)
+
+
+class Downloads:
+    """The counts that one process has still to write.
+
+    `start` and `stop` the thread that writes them; stopping writes what is pending.
+    """
+
+    def __init__(self, database_path: Path) -> None:
+        # Of no more worth than a few counts: a commit need not wait for the disk.
+        self._database = Database(database_path, durable=False)
+        self._lock = threading.Lock()
+        self._pending: Counter[int] = Counter()
+        self._flushes = 0
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def mark(self) -> int:
+        """Take it before reading stored counts: it tells if a flush came between."""
+        return self._flushes
+
+    def count(self, number: int, mark: int) -> int | None:
+        """Count one download, and say how many are pending with it.
+
+        None, and nothing is counted, when the stored count must be read again.
+        """
+        with self._lock:
+            if mark != self._flushes:
+                return None
+            self._pending[number] += 1
+            return self._pending[number]
+
+    def pending(self, numbers: Iterable[int], mark: int) -> dict[int, int] | None:
+        """How many are pending; None when the stored counts must be read again."""
+        with self._lock:
+            if mark != self._flushes:
+                return None
+            return {number: self._pending[number] for number in numbers}
+
+    def flush(self) -> None:
+        """Write what is pending; when that fails (StoreError) it stays pending."""
+        with self._lock:
+            written = self._pending.copy()
+        if not written:
+            return
+        with ExitStack() as committing:
+            with self._database.transaction() as connection:
+                downloads.add(connection, written)
+                # Nobody may look between the commit and what follows it.
+                committing.enter_context(self._lock)
+            self._pending -= written
+            self._flushes += 1
+
+    def start(self) -> None:
+        """Start writing in the background."""
+        self._thread = threading.Thread(target=self._run, name="downloads", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write what is pending, and stop."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self._try_to_flush()
+        self._database.close()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(FLUSH_SECONDS):
+            self._try_to_flush()
+        self._database.close()
+
+    def _try_to_flush(self) -> None:
+        try:
+            self.flush()
+        except StoreError as error:
+            _log.warning(
+                "Download counts could not be written and stay pending.",
+                extra={"reason": str(error)},
+            )

@@ -1,0 +1,175 @@
+"""Searching: one page of a list, newest first, in one statement.
+
+Each list is in the order of numbers already, so that a page costs what it shows,
+however many artifacts there are (`listing`). Somebody with artifacts that only they see
+gets their own list merged into the public one.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+
+from redlane_hub.store.listing import PAIR_LENGTH, SHELF_SIZE, pair_word, searchable
+
+__all__ = ["Shelves", "Summary", "Wanted", "page", "shelves"]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One line of a search; `tags` is a JSON text, `downloads` the stored count."""
+
+    number: int
+    id: str
+    name: str
+    version: str
+    description: str | None
+    owner: str
+    tags: str
+    downloads: int
+    visibility: str
+    created_at: str
+    artifact_type: str
+    owner_is_endorsed: bool
+    yanked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shelves:
+    """What a viewer sees: the public shelf and perhaps their own, and how much it is.
+
+    A shelf that does not exist is None.
+    """
+
+    public: int | None
+    own: int | None
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is searched for; at most one of `tag` and `text` (case-folded)."""
+
+    viewer_id: str | None
+    tag: str | None
+    text: str | None
+    limit: int
+    offset: int
+
+
+_SHELVES = "SELECT scope, shelf, count FROM totals WHERE scope IN ('public', ?)"
+
+_SUMMARIES = """
+    SELECT
+        artifacts.number, artifacts.id, name, version, description, email, tags,
+        coalesce(count, 0), visibility, artifacts.created_at, artifact_type,
+        is_endorsed, yanked
+    FROM (PAGE) AS page
+    CROSS JOIN artifacts ON artifacts.number = page.number
+    CROSS JOIN accounts ON accounts.id = owner_id
+    LEFT JOIN downloads ON downloads.number = page.number
+    ORDER BY page.number DESC
+"""
+_FLAGS = 2
+"""The last columns are 0 or 1."""
+
+_ONE_LIST = "SHELF LIMIT :limit OFFSET :offset"
+_TWO_LISTS = """
+    SELECT number FROM (SHELF LIMIT :limit + :offset)
+    UNION ALL
+    SELECT number FROM (OTHER LIMIT :limit + :offset)
+    ORDER BY number DESC LIMIT :limit OFFSET :offset
+"""
+
+_PUBLIC = """
+    SELECT number FROM artifacts INDEXED BY artifacts_public
+    WHERE visibility = 'public' AND yanked = 0
+    ORDER BY number DESC
+"""
+_OWN = """
+    SELECT number FROM artifacts INDEXED BY artifacts_own
+    WHERE owner_id = :viewer AND visibility <> 'public' AND yanked = 0
+    ORDER BY number DESC
+"""
+_TAGGED = """
+    SELECT number FROM artifact_tags
+    WHERE shelf = :public AND tag = :tag
+    ORDER BY number DESC
+"""
+_WITH_PAIR = f"""
+    SELECT rowid - :public * {SHELF_SIZE} AS number FROM artifact_pairs
+    WHERE artifact_pairs MATCH :words
+    AND rowid BETWEEN :public * {SHELF_SIZE} AND (:public + 1) * {SHELF_SIZE} - 1
+    ORDER BY rowid DESC
+"""  # noqa: S608  # a constant of ours
+# The index knows no character apart from its likes at the very edge of Unicode, and it
+# is asked for the ends of long texts only: so every hit is looked at.
+_WITH_TEXT = f"""
+    SELECT number FROM artifact_search
+    CROSS JOIN artifacts
+    ON number = artifact_search.rowid - :public * {SHELF_SIZE}
+    WHERE artifact_search MATCH :words
+    AND artifact_search.rowid
+        BETWEEN :public * {SHELF_SIZE} AND (:public + 1) * {SHELF_SIZE} - 1
+    AND (instr(name_folded, :text) OR instr(description_folded, :text))
+    ORDER BY artifact_search.rowid DESC
+"""  # noqa: S608  # as above
+
+_LONGEST_PHRASE = 64
+
+
+def shelves(connection: sqlite3.Connection, viewer_id: str | None) -> Shelves:
+    """The shelves that a viewer sees."""
+    found = {
+        scope: (shelf, count)
+        for scope, shelf, count in connection.execute(_SHELVES, (f"own {viewer_id}",))
+    }
+    public, shown = found.pop("public", (None, 0))
+    own, more = found.popitem()[1] if found else (None, 0)
+    return Shelves(public, own if more else None, shown + more)
+
+
+def page(
+    connection: sqlite3.Connection, seen: Shelves, wanted: Wanted
+) -> list[Summary]:
+    """The artifacts on one page."""
+    public, own = _lists(wanted)
+    if seen.own is None:
+        numbers = _ONE_LIST.replace("SHELF", public)
+    else:
+        numbers = _TWO_LISTS.replace("SHELF", public).replace("OTHER", own)
+    rows = connection.execute(
+        _SUMMARIES.replace("PAGE", numbers),
+        {
+            "public": seen.public,
+            "own": seen.own,
+            "viewer": wanted.viewer_id,
+            "tag": wanted.tag,
+            "text": wanted.text,
+            "words": None if wanted.text is None else _words(wanted.text),
+            "limit": wanted.limit,
+            "offset": wanted.offset,
+        },
+    )
+    return [Summary(*row[:-_FLAGS], *map(bool, row[-_FLAGS:])) for row in rows]
+
+
+def _lists(wanted: Wanted) -> tuple[str, str]:
+    """The statements for the public list and for the viewer's own."""
+    if wanted.tag is not None:
+        public = _TAGGED
+    elif wanted.text is None:
+        return _PUBLIC, _OWN
+    elif len(wanted.text) <= PAIR_LENGTH:
+        public = _WITH_PAIR
+    else:
+        public = _WITH_TEXT
+    return public, public.replace(":public", ":own")
+
+
+def _words(text: str) -> str:
+    """What the full-text index is asked for."""
+    if len(text) <= PAIR_LENGTH:
+        return f'"{pair_word(text)}"'
+    ends = {text[:_LONGEST_PHRASE], text[-_LONGEST_PHRASE:]}
+    return " AND ".join(
+        '"' + searchable(end).replace('"', '""') + '"' for end in sorted(ends)
+    )
