@@ -50,6 +50,7 @@ REFUSED = {
     "newline": ("limit=1%0A", "'limit' must be an integer"),
     "other digits": ("limit=%D9%A1", "'limit' must be an integer"),
     "sign alone": ("limit=-", "'limit' must be an integer"),
+    "many zeros": ("limit=" + "0" * 200_000 + "x", "'limit' must be an integer"),
     "no boolean": ("flag=yes", "'flag' must be true or false"),
     "not UTF-8": ("q=%ff", "the query string is not valid UTF-8"),
     "not UTF-8 in a name": ("%ff=1", "the query string is not valid UTF-8"),

@@ -10,7 +10,7 @@ from redlane_hub.errors import InvalidInputError
 
 __all__ = ["read_query"]
 
-_INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
+_INTEGER = re.compile(r"([+-]?)([0-9]+)")
 _MOST_DIGITS = 18
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -52,6 +52,6 @@ def _integer(name: str, text: str) -> int:
     found = _INTEGER.fullmatch(text)
     if found is None:
         raise InvalidInputError(f"'{name}' must be an integer")
-    sign, digits = found.groups()
+    sign, digits = found[1], found[2].lstrip("0") or "0"
     # One that SQLite could not hold is as good as the largest that it can.
     return int(sign + (digits if len(digits) <= _MOST_DIGITS else "9" * _MOST_DIGITS))
