@@ -11,8 +11,6 @@ from redlane_hub.http.accounts import AccountResource
 from redlane_hub.http.billing import Checkout, PaymentWebhook
 from redlane_hub.http.catalogue import ArtifactResource, SearchResource
 from redlane_hub.http.endorsements import EndorsementResource
-from redlane_hub.http.catalogue import ArtifactResource, SearchResource
-from redlane_hub.http.endorsements import EndorsementResource
 from redlane_hub.http.endpoint import Authenticator, Endpoint, falcon_resource
 from redlane_hub.http.errors import add_error_handlers
 from redlane_hub.http.health import Health
@@ -35,15 +33,10 @@ from redlane_hub.services.catalogue import Catalogue
 from redlane_hub.services.dependencies import Dependencies
 from redlane_hub.services.downloads import Downloads
 from redlane_hub.services.endorsements import Endorsements
-from redlane_hub.services.catalogue import Catalogue
-from redlane_hub.services.dependencies import Dependencies
-from redlane_hub.services.downloads import Downloads
-from redlane_hub.services.endorsements import Endorsements
 from redlane_hub.services.keys import Keys
 from redlane_hub.services.publishing import Publishing
 from redlane_hub.services.reset_mail import ResetCourier
 from redlane_hub.services.resets import Resets
-from redlane_hub.services.yanking import Yanking
 from redlane_hub.services.yanking import Yanking
 from redlane_hub.settings import Settings
 from redlane_hub.store.database import Database
@@ -98,11 +91,6 @@ class Hub:
         self._dependencies = Dependencies(self._database)
         self._yanking = Yanking(self._database)
         self._endorsements = Endorsements(self._database, clock)
-        self._downloads = Downloads(settings.database_path)
-        self._catalogue = Catalogue(self._database, self._downloads)
-        self._dependencies = Dependencies(self._database)
-        self._yanking = Yanking(self._database)
-        self._endorsements = Endorsements(self._database, clock)
         self._limiter = limiter or RateLimiter()
         self.app = falcon_app(self.resources(), self._accounts, self.largest_body)
 
@@ -129,9 +117,6 @@ class Hub:
             SearchResource(self._catalogue),
             ArtifactResource(self._catalogue, self._dependencies, self._yanking),
             EndorsementResource(self._endorsements),
-            SearchResource(self._catalogue),
-            ArtifactResource(self._catalogue, self._dependencies, self._yanking),
-            EndorsementResource(self._endorsements),
         ]
         operations = [each for one in served for each in operations_of(one)]
         return [*served, Documentation(operations, self._settings.base_url)]
@@ -139,7 +124,6 @@ class Hub:
     def start(self) -> None:
         """Start what works in the background."""
         self._checker.start()
-        self._downloads.start()
         self._downloads.start()
         if self._courier is not None:
             self._courier.start()
@@ -149,7 +133,6 @@ class Hub:
         if self._courier is not None:
             self._courier.stop()
         self._checker.stop()
-        self._downloads.stop()
         self._downloads.stop()
         self._passwords.close()
         self._database.close()
