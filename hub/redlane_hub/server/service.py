@@ -38,7 +38,12 @@ def _run(
     settings: Settings, listeners: Sequence[socket.socket], ready: Callable[[], None]
 ) -> int:
     hub = Hub(settings)
-    server = WebServer(hub.wsgi, listeners, hub.largest_body)
+    application = hub.wsgi
+    server = WebServer(
+        [(each, application) for each in listeners],
+        hub.largest_body,
+        settings.trusted_proxies,
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
     hub.start()

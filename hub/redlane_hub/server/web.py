@@ -4,22 +4,40 @@ It runs in the thread that calls `run`, which returns when `stop` was called and
 was under way is answered.
 """
 
+import errno
 import socket
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
-from waitress.server import BaseWSGIServer, TcpWSGIServer, UnixWSGIServer
+from waitress.server import TcpWSGIServer, UnixWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-__all__ = ["CHANNEL_SECONDS", "HEAD_BYTES", "STOP_SECONDS", "WebServer"]
+from redlane_hub.security.addresses import packed_address
+from redlane_hub.server.connections import Connection
+from redlane_hub.server.crowd import Crowd
+
+if TYPE_CHECKING:
+    from wsgiref.types import WSGIApplication
+
+__all__ = [
+    "CHANNEL_SECONDS",
+    "HEAD_BYTES",
+    "MOST_CONNECTIONS",
+    "STOP_SECONDS",
+    "THREADS",
+    "WebServer",
+]
 
 THREADS = 16
-CONNECTIONS = 1000
-CHANNEL_SECONDS = 20
-"""How long a connection may be idle, and a request may take to arrive."""
+
+CHANNEL_SECONDS = 20.0
+"""How long a connection may be idle or slow, when nothing else was asked for."""
+
+MOST_CONNECTIONS = 1000
+MOST_OF_ONE_CLIENT = 256
 
 HEAD_BYTES = 16 * 1024
 """How long a request's first line and headers may be together."""
@@ -28,63 +46,144 @@ STOP_SECONDS = 25.0
 """How long requests under way may go on after `stop`."""
 
 _LOOP_SECONDS = 1.0
-_CLEANUP_SECONDS = 5
+_CLEANUPS = 8
+"""How often connections are looked at while the patience lasts."""
+
 _DRAIN_LOOP_SECONDS = 0.05
 _LAST_SECONDS = 1.0
+_MOST_ACCEPTED = 64
+_NEVER = float("inf")
+_NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+class _Acceptor:
+    """What our acceptors have in common, as they are waitress's otherwise."""
+
+    channel_class = Connection
+    next_channel_cleanup = _NEVER  # WebServer looks after the connections
+    socket: socket.socket
+    crowd: Crowd
+    patience: float
+    stopping = False
+
+    def handle_accept(self) -> None:
+        """Accept all who wait, within reason: each turn of the main loop has a cost."""
+        for _ in range(_MOST_ACCEPTED):
+            try:
+                connection, address = self.socket.accept()
+                self.set_socket_options(connection)  # type: ignore[attr-defined]  # waitress's
+            except OSError as error:
+                if error.errno in _NO_DESCRIPTORS:
+                    self.crowd.make_room()
+                return
+            peer = self.fix_addr(address)  # type: ignore[attr-defined]  # waitress's
+            Connection(self, connection, peer, self.adj, map=self._map)  # type: ignore[attr-defined]  # waitress's
+
+
+class _TcpAcceptor(_Acceptor, TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
+    """Accepts TCP connections."""
+
+
+class _UnixAcceptor(_Acceptor, UnixWSGIServer):  # type: ignore[misc]  # waitress has no types
+    """Accepts connections to a Unix socket."""
 
 
 class WebServer:
-    """Serves a WSGI application on listening sockets, with 16 threads."""
+    """Serves WSGI applications, each on its listening socket, with 16 threads.
+
+    `proxies` may hold any number of connections, since they speak for others.
+    `patience` is how long a client may do nothing, or be slow.
+    """
 
     def __init__(
-        self, application: object, listeners: Sequence[socket.socket], body_bytes: int
+        self,
+        served: Iterable[tuple[socket.socket, "WSGIApplication"]],
+        body_bytes: int,
+        proxies: Iterable[str] = (),
+        patience: float = CHANNEL_SECONDS,
     ) -> None:
+        self._patience = patience
         self._map: dict[int, Any] = {}
         self._stopping = False
         self._dispatcher = ThreadedTaskDispatcher()
         self._dispatcher.set_thread_count(THREADS)
-        settings = _adjustments(listeners, body_bytes)
+        unlimited = {b"", *(packed_address(each) for each in proxies)}
+        self._crowd = Crowd(
+            MOST_CONNECTIONS, MOST_OF_ONE_CLIENT, unlimited.__contains__
+        )
+        pairs = list(served)
+        settings = _adjustments([listener for listener, _ in pairs], body_bytes)
         self._acceptors = [
-            _acceptor(application, listener, self._map, self._dispatcher, settings)
-            for listener in listeners
+            self._acceptor(listener, application, settings)
+            for listener, application in pairs
         ]
 
     def run(self) -> None:
         """Serve until `stop`, and then until the last answer is out."""
+        looked_at = time.monotonic()
         while not self._stopping:
-            wasyncore.poll2(_LOOP_SECONDS, self._map)
+            wasyncore.poll2(min(_LOOP_SECONDS, self._patience / _CLEANUPS), self._map)
+            now = time.monotonic()
+            if now - looked_at > self._patience / _CLEANUPS:
+                looked_at = now
+                self._close_overdue(now)
+        self._drain()
+
+    def stop(self) -> None:
+        """Accept nothing more and have `run` return; safe in a signal handler."""
+        self._stopping = True
+        for acceptor in self._acceptors:
+            acceptor.stopping = True
+        self._acceptors[0].pull_trigger()
+
+    def _drain(self) -> None:
         for acceptor in self._acceptors:
             acceptor.accepting = False
             acceptor.del_channel()
             acceptor.socket.close()
         deadline = time.monotonic() + STOP_SECONDS
-        while self._busy() and time.monotonic() < deadline:
+        while time.monotonic() < deadline:
+            for each in self._crowd:
+                if each.is_idle:
+                    each.handle_close()
+            if not len(self._crowd):
+                break
             wasyncore.poll2(_DRAIN_LOOP_SECONDS, self._map)
         self._dispatcher.shutdown(timeout=_LAST_SECONDS)
         wasyncore.close_all(self._map)
 
-    def stop(self) -> None:
-        """Accept nothing more and have `run` return; safe in a signal handler."""
-        self._stopping = True
-        self._acceptors[0].pull_trigger()
+    def _close_overdue(self, now: float) -> None:
+        for each in self._crowd:
+            # At once: whoever reads nothing never lets waitress's next write happen.
+            if each.is_overdue(now):
+                each.handle_close()
 
-    def _busy(self) -> bool:
-        return any(
-            each.requests or each.total_outbufs_len for each in self._connections()
+    def _acceptor(
+        self,
+        listener: socket.socket,
+        application: "WSGIApplication",
+        settings: Adjustments,
+    ) -> Any:  # noqa: ANN401  # waitress has no types
+        is_unix = listener.family == socket.AF_UNIX
+        made = (_UnixAcceptor if is_unix else _TcpAcceptor)(
+            application,
+            map=self._map,
+            _sock=listener,
+            dispatcher=self._dispatcher,
+            adj=settings,
+            bind_socket=False,
+            sockinfo=(listener.family, listener.type, None, None),
         )
-
-    def _connections(self) -> Iterable[Any]:
-        for acceptor in self._acceptors:
-            yield from acceptor.active_channels.values()
+        made.crowd, made.patience = self._crowd, self._patience
+        return made
 
 
 def _adjustments(listeners: Sequence[socket.socket], body_bytes: int) -> Adjustments:
     return Adjustments(
         sockets=list(listeners),
         threads=THREADS,
-        connection_limit=CONNECTIONS,
-        channel_timeout=CHANNEL_SECONDS,
-        cleanup_interval=_CLEANUP_SECONDS,
+        # The crowd makes room before waitress would stop accepting.
+        connection_limit=2 * MOST_CONNECTIONS,
         max_request_header_size=HEAD_BYTES,
         # The first size that is refused; the application refuses it in its own words.
         max_request_body_size=body_bytes + 2,
@@ -95,24 +194,4 @@ def _adjustments(listeners: Sequence[socket.socket], body_bytes: int) -> Adjustm
         log_socket_errors=False,
         # The application reads X-Forwarded-For itself, and believes more than one.
         clear_untrusted_proxy_headers=False,
-    )
-
-
-def _acceptor(
-    application: object,
-    listener: socket.socket,
-    sockets: dict[int, Any],
-    dispatcher: ThreadedTaskDispatcher,
-    settings: Adjustments,
-) -> BaseWSGIServer:
-    is_unix = listener.family == socket.AF_UNIX
-    kind = UnixWSGIServer if is_unix else TcpWSGIServer
-    return kind(
-        application,
-        map=sockets,
-        _sock=listener,
-        dispatcher=dispatcher,
-        adj=settings,
-        bind_socket=False,
-        sockinfo=(listener.family, listener.type, None, None),
     )

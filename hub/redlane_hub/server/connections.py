@@ -1,0 +1,128 @@
+"""One connection, which must get on: slow clients hold nothing for long.
+
+A connection on which nothing happens is closed after 20 s, the server's patience. A
+request that arrives and an answer that is read must move by 500 bytes a second, looked
+at every 20 s; a request's head is too short to go on for longer.
+"""
+
+import socket
+import time
+from typing import Any
+
+from waitress.channel import HTTPChannel
+
+from redlane_hub.security.addresses import client_network
+from redlane_hub.server.requests import Answer, Refusal, Request
+
+__all__ = ["Connection"]
+
+_LEAST_BYTES_A_SECOND = 500
+_LINGER_SECONDS = 2.0
+_LINGER_BYTES = 16 * 1024 * 1024
+
+
+class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
+    """A connection of waitress's, used by the main loop's thread but for `service`."""
+
+    task_class = Answer
+    error_task_class = Refusal
+    parser_class = Request
+
+    def __init__(
+        self,
+        server: Any,  # noqa: ANN401  # waitress has no types
+        sock: socket.socket,
+        addr: tuple[str, Any],
+        *rest: object,
+        **named: object,
+    ) -> None:
+        self._patience: float = server.patience
+        self.network = client_network(addr[0])
+        self.active_at = time.monotonic()
+        self.refused = False
+        self._moved = 0
+        self._since = self.active_at
+        self._moved_then = 0
+        self._was_moving = False
+        self._lingers_until: float | None = None
+        super().__init__(server, sock, addr, *rest, **named)
+        server.crowd.enter(self)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether closing it would break off nothing that a whole request asked for."""
+        receiving = self.request is not None and self.request.headers_finished
+        return not (self.requests or self.total_outbufs_len or receiving)
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether its time is up; to be asked every few seconds."""
+        if self._lingers_until is not None:
+            return now > self._lingers_until
+        is_moving = bool(self.total_outbufs_len or self.request is not None)
+        if not is_moving:
+            self._was_moving = False
+            return not self.requests and now - self.active_at > self._patience
+        if not self._was_moving:
+            self._was_moving = True
+            self._since, self._moved_then = now, self._moved
+        if now - self._since < self._patience:
+            return False
+        least = _LEAST_BYTES_A_SECOND * self._patience
+        is_slow = self._moved - self._moved_then < least
+        self._since, self._moved_then = now, self._moved
+        return is_slow
+
+    def readable(self) -> bool:
+        """Whether to read on."""
+        return self._lingers_until is not None or bool(super().readable())
+
+    def writable(self) -> bool:
+        """Whether there is something to write, or to close."""
+        return self._lingers_until is None and bool(super().writable())
+
+    def received(self, data: bytes) -> bool:
+        """Take what was read; after a refusal it is only read, and dropped."""
+        self.active_at = time.monotonic()
+        self._moved += len(data)
+        if self._lingers_until is None:
+            return bool(super().received(data))
+        if self._moved > _LINGER_BYTES:
+            self.handle_close()
+        return False
+
+    def send(self, data: bytes, do_close: bool = True) -> int:  # noqa: FBT001, FBT002  # waitress's signature
+        """Send what the client takes; how many bytes that were."""
+        sent = int(super().send(data, do_close))
+        if sent:
+            self.active_at = time.monotonic()
+            self._moved += sent
+        return sent
+
+    def handle_write(self) -> None:
+        """Write; and close after a refusal so that the client can read it."""
+        if not (self.refused and self.close_when_flushed):
+            super().handle_write()
+            return
+        self._flush_exception(self._flush_some)
+        if self.will_close:
+            self.handle_close()
+        elif self.connected and not self.total_outbufs_len:
+            self._linger()
+
+    def del_channel(self, map: Any = None) -> None:  # noqa: A002, ANN401  # waitress's signature
+        """Leave the main loop, and the crowd."""
+        super().del_channel(map)
+        self.server.crowd.leave(self)
+
+    def _linger(self) -> None:
+        """End our side, and read what still comes.
+
+        A connection that is closed with something unread is reset, and the client would
+        lose the answer that it has not read yet.
+        """
+        self._lingers_until = time.monotonic() + _LINGER_SECONDS
+        self._moved = 0
+        try:
+            self.socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.handle_close()

@@ -1,0 +1,155 @@
+"""What is wrong with a request's head, before anybody acts on it.
+
+Stricter than waitress wherever another server or proxy in front of us could read the
+same bytes otherwise: two readers that disagree about where a request ends, whose it is
+or whom it is for, let a stranger's request pass as somebody else's.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+__all__ = ["Refused", "early_problem", "head_problem"]
+
+_STRAY = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_REQUEST_LINE = re.compile(
+    rb"([!#$%&'*+.^_`|~0-9A-Z-]+) ([\x21-\x7e]+) HTTP/([0-9])\.([0-9])"
+)
+_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*)")
+_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::[0-9]{1,5})?")
+_ABSOLUTE = re.compile(rb"https?://([^/?]*)", re.IGNORECASE)
+_LENGTH = re.compile(rb"[0-9]+")
+_MOST_LENGTH_DIGITS = 15
+_CHUNKED = b"chunked"
+
+_ONCE = frozenset(
+    {
+        b"access-control-request-method",
+        b"authorization",
+        b"content-length",
+        b"content-type",
+        b"expect",
+        b"host",
+        b"origin",
+        b"stripe-signature",
+        b"transfer-encoding",
+    }
+)
+"""Headers of which waitress would make one with a comma in it."""
+
+_REASONS = {
+    400: "Bad Request",
+    413: "Content Too Large",
+    417: "Expectation Failed",
+    501: "Not Implemented",
+    505: "HTTP Version Not Supported",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A refusal, in the shape of waitress's own errors."""
+
+    body: str
+    code: int = 400
+
+    @property
+    def reason(self) -> str:
+        """The words of the status line."""
+        return _REASONS[self.code]
+
+
+def early_problem(start: bytes) -> Refused | None:
+    """What is wrong with the start of a head, though its end is not there yet."""
+    if _STRAY.search(start):
+        return Refused("the lines of a request must end with CR LF")
+    if _CONTROL.search(start):
+        return Refused("the request's head holds a control character")
+    return None
+
+
+def head_problem(head: bytes) -> Refused | None:
+    """What is wrong with a whole head, which ends with an empty line."""
+    first, *lines = head.split(b"\r\n")[:-2]
+    line = _REQUEST_LINE.fullmatch(first)
+    if line is None:
+        return Refused("the request line is malformed: METHOD TARGET HTTP/1.1")
+    method, target, major, minor = line.groups()
+    if major != b"1":
+        return Refused("only HTTP/1.1 and HTTP/1.0 are served here", 505)
+    headers: dict[bytes, bytes] = {}
+    for each in lines:
+        problem = _read_header(each, headers)
+        if problem is not None:
+            return problem
+    return (
+        _host_problem(headers, minor)
+        or _target_problem(method, target, headers)
+        or _length_problem(headers, minor)
+    )
+
+
+def _read_header(line: bytes, headers: dict[bytes, bytes]) -> Refused | None:
+    """Add a header line to those read before, or say why not."""
+    if line.startswith((b" ", b"\t")):
+        return Refused("a header must not go on in the next line")
+    found = _HEADER.fullmatch(line)
+    if found is None:
+        return Refused("a header line is malformed: NAME: VALUE")
+    name, value = found[1].lower(), found[2].rstrip(b" \t")
+    if name in _ONCE and name in headers:
+        return Refused(f"the header {name.decode()} is there twice")
+    headers[name] = value
+    return None
+
+
+def _host_problem(headers: dict[bytes, bytes], minor: bytes) -> Refused | None:
+    host = headers.get(b"host")
+    if host is None:
+        return None if minor == b"0" else Refused("the header host is missing")
+    return None if _HOST.fullmatch(host) else Refused("the header host is malformed")
+
+
+def _target_problem(
+    method: bytes, target: bytes, headers: dict[bytes, bytes]
+) -> Refused | None:
+    absolute = _ABSOLUTE.match(target)
+    if absolute and absolute[1].lower() != headers.get(b"host", b"").lower():
+        return Refused("the request's target names another host than the header host")
+    is_star = target == b"*" and method == b"OPTIONS"
+    if b"#" in target or not (absolute or target.startswith(b"/") or is_star):
+        return Refused("the request's target must be a path")
+    path = unquote_to_bytes(target.partition(b"?")[0])
+    if _CONTROL.search(path) or b"\n" in path or b"\r" in path or b"\t" in path:
+        return Refused("the path holds a control character")
+    return None
+
+
+def _length_problem(headers: dict[bytes, bytes], minor: bytes) -> Refused | None:
+    length = headers.get(b"content-length")
+    coding = headers.get(b"transfer-encoding")
+    if headers.get(b"expect", b"100-continue").lower() != b"100-continue":
+        return Refused("only the expectation 100-continue is understood", 417)
+    if coding is not None:
+        return _coding_problem(coding, length, minor)
+    if length is not None and not _LENGTH.fullmatch(length):
+        return Refused("the header content-length is malformed")
+    if length is not None and len(length) > _MOST_LENGTH_DIGITS:
+        return Refused("the body is too large", 413)
+    return None
+
+
+def _coding_problem(
+    coding: bytes, length: bytes | None, minor: bytes
+) -> Refused | None:
+    if length is not None:
+        return Refused("content-length and transfer-encoding exclude each other")
+    if minor == b"0":
+        return Refused("HTTP/1.0 has no transfer-encoding")
+    codings = {each.strip(b" \t").lower() for each in coding.split(b",")}
+    if codings <= {_CHUNKED, b""} and coding.lower() != _CHUNKED:
+        return Refused("the header transfer-encoding is malformed")
+    if coding.lower() != _CHUNKED:
+        return Refused("of transfer encodings only chunked is understood", 501)
+    return None
