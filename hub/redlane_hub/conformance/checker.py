@@ -6,10 +6,12 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from redlane_hub.conformance.limits import CPU_SECONDS, WALL_SECONDS
 from redlane_hub.conformance.process import (
+    COMMAND,
     CheckerProcess,
     CheckFailedError,
     ProcessLostError,
@@ -39,7 +41,8 @@ _log = logging.getLogger(__name__)
 class SchemaChecker:
     """Checks contents against schemas, in a process that is restarted when it dies."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        self._command = command
         self._turns = Turns(
             at_once=_AT_ONCE,
             waiting=_WAITING,
@@ -81,7 +84,7 @@ class SchemaChecker:
     def _usable(self) -> CheckerProcess:
         with self._lock:
             if self._process is None:
-                self._process = CheckerProcess()
+                self._process = CheckerProcess(self._command)
             return self._process
 
     def _discard(self, process: CheckerProcess) -> None:

@@ -1,17 +1,20 @@
 """The checker's process, as the hub sees it."""
 
 import contextlib
-import select
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
-__all__ = ["CheckFailedError", "CheckerProcess", "ProcessLostError"]
+__all__ = ["COMMAND", "CheckFailedError", "CheckerProcess", "ProcessLostError"]
 
-_MODULE = "redlane_hub.conformance.forker"
+COMMAND = (sys.executable, "-I", "-m", "redlane_hub.conformance.forker")
+"""What is started."""
+
 _SECONDS_TO_START = 20.0
+_SECONDS_TO_TAKE = 5.0
 _SECONDS_TO_END = 5.0
 _LONGEST_MESSAGE = 16
 
@@ -30,11 +33,12 @@ class CheckerProcess:
     It gets no environment, no descriptor but its socket, and none of the hub's memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        with theirs, contextlib.ExitStack() as undo:
+            undo.callback(self._control.close)
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-m", _MODULE],
+                command,
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -42,9 +46,15 @@ class CheckerProcess:
                 cwd="/",
                 start_new_session=True,
             )
+            undo.pop_all()
         self._ready_by = time.monotonic() + _SECONDS_TO_START
         self._ready = False
         self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
 
     def hand_over(self, channel: socket.socket) -> None:
         """Have the check done whose request comes over the channel.
@@ -69,8 +79,8 @@ class CheckerProcess:
     def _wait_until_ready(self) -> None:
         if self._ready:
             return
-        left = max(0.0, self._ready_by - time.monotonic())
-        readable, _, _ = select.select([self._control], [], [], left)
-        if not readable or not self._control.recv(_LONGEST_MESSAGE):
+        self._control.settimeout(max(0.001, self._ready_by - time.monotonic()))
+        if not self._control.recv(_LONGEST_MESSAGE):
             raise ProcessLostError("it did not start")
+        self._control.settimeout(_SECONDS_TO_TAKE)
         self._ready = True

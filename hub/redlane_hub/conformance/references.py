@@ -5,6 +5,7 @@ where no content would make a validator go there. So is one whose reference lead
 nowhere.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -54,6 +55,7 @@ class ReferenceWalk:
         if "$schema" in schema and len(self._seen) > 1:
             dialect = known_dialect(schema["$schema"])
             check_against_draft(schema, dialect)
+        _compile_patterns(schema)
         for keyword in dialect.references:
             reference = schema.get(keyword)
             if isinstance(reference, str):
@@ -81,6 +83,13 @@ def check_against_draft(schema: object, dialect: Dialect) -> None:
     error = next(checker.iter_errors(schema), None)
     if error is not None:
         raise SchemaProblemError(f"at {error.json_path}: {error.message}")
+
+
+def _compile_patterns(schema: dict[str, Any]) -> None:
+    """Raise re.error for a pattern that is none: older drafts do not say it is."""
+    for pattern in (schema.get("pattern"), *schema.get("patternProperties", ())):
+        if isinstance(pattern, str):
+            re.compile(pattern)
 
 
 def _lookup(resolver: Any, reference: str) -> Any:  # noqa: ANN401  # referencing types it so
