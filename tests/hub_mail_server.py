@@ -13,21 +13,29 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
+from redlane_hub.mail.smtp import SmtpMailer
+from redlane_hub.settings import Settings
+
 __all__ = [
+    "MOMENT",
     "Certificate",
     "Letter",
     "MailServer",
     "mail_server",
+    "mailer",
     "make_certificate",
     "scripted_server",
 ]
 
+MOMENT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+"""When the messages of `mailer` are written."""
 DEADLINE = 20.0
 """How long a letter may be on its way, in seconds."""
 TOKEN = re.compile(r"/reset-password\?token=(\S+)")
@@ -230,6 +238,18 @@ def scripted_server(talk: Callable[[socket.socket], None]) -> Iterator[int]:
         line.shutdown(socket.SHUT_RDWR)
         line.close()
         threads[0].join(DEADLINE)
+
+
+def mailer(
+    url: str,
+    *,
+    sender: str = "Redlane hub <hub@localhost>",
+    tls: ssl.SSLContext | None = None,
+    seconds: float = 10.0,
+) -> SmtpMailer:
+    """The hub's own, patient or not."""
+    settings = Settings(smtp_url=url, mail_from=sender)
+    return SmtpMailer(settings, tls=tls, seconds=seconds, clock=lambda: MOMENT)
 
 
 @dataclass(frozen=True)
