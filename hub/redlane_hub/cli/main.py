@@ -42,6 +42,7 @@ COMMANDS = (
     CommandEntry("backup", "backup", "copy the database while the hub serves"),
     CommandEntry("restore", "backup", "make a backup the database, or check one"),
     CommandEntry("settings", "settings", "check the settings, and show their origins"),
+    CommandEntry("demo", "demo", "make a hub full of examples, to look around in"),
     CommandEntry("completion", "completion", "print a completion script for a shell"),
 )
 """Every command, in the order of the help."""

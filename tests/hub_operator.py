@@ -1,0 +1,39 @@
+"""What an operator has: the command `redlane-hub`, and a hub with something in it."""
+
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hub_process import HUB, hub_environment
+
+from redlane_hub.cli.demo_telling import tell_story
+from redlane_hub.settings import Settings
+from redlane_hub.store.migrations import migrate
+
+__all__ = ["demo_hub", "operate"]
+
+Done = subprocess.CompletedProcess[str]
+
+
+def operate(
+    *arguments: str | Path, directory: Path | None = None, **settings: str
+) -> Done:
+    """Run `redlane-hub` to its end; settings are environment variables."""
+    return subprocess.run(
+        [HUB, *arguments],
+        cwd=directory,
+        env=hub_environment(settings) | {"LC_ALL": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def demo_hub(directory: Path) -> Path:
+    """The path of a new database with accounts, keys, artifacts and endorsements."""
+    path = directory / "hub.db"
+    migrate(path)
+    tell_story(Settings(database=str(path)), datetime.now(UTC))
+    return path
