@@ -67,12 +67,18 @@ class Catalogue:
         """
         connection = self._database.reading()
         mark = self._downloads.mark
-        stored = catalogue.find(connection, name, version, viewer_id)
-        if stored is None:
-            raise NotFoundError(NOT_FOUND)
+        stored = _found(catalogue.find(connection, name, version, viewer_id))
         content = _checked(stored)
         valid = self._signature_valid(stored)
         return Fetched(stored, content, self._counted(connection, stored, mark), valid)
+
+    def view(self, name: str, version: str, viewer_id: str | None) -> Fetched:
+        """As `fetch`, but whoever looks at a page downloads nothing."""
+        connection = self._database.reading()
+        stored = _found(catalogue.find(connection, name, version, viewer_id))
+        content = _checked(stored)
+        valid = self._signature_valid(stored)
+        return Fetched(stored, content, stored.downloads, valid)
 
     def search(
         self,
@@ -135,6 +141,12 @@ class Catalogue:
             Listed(each, stored[each.number] + pending[each.number])
             for each in summaries
         ]
+
+
+def _found(stored: StoredArtifact | None) -> StoredArtifact:
+    if stored is None:
+        raise NotFoundError(NOT_FOUND)
+    return stored
 
 
 def _checked(stored: StoredArtifact) -> bytes:

@@ -1,0 +1,1 @@
+"""The pages for people: what is published, and what mails and checkouts lead to."""
