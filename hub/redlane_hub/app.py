@@ -17,6 +17,7 @@ from redlane_hub.http.health import Health
 from redlane_hub.http.keys import KeyResource
 from redlane_hub.http.openapi import Documentation
 from redlane_hub.http.operations import Bound, operations_of
+from redlane_hub.http.pages.site import pages
 from redlane_hub.http.publishing import PublishingResource
 from redlane_hub.http.resets import ResetResource
 from redlane_hub.http.routing import Route, routes
@@ -37,6 +38,7 @@ from redlane_hub.services.keys import Keys
 from redlane_hub.services.publishing import Publishing
 from redlane_hub.services.reset_mail import ResetCourier
 from redlane_hub.services.resets import Resets
+from redlane_hub.services.viewing import Viewing
 from redlane_hub.services.yanking import Yanking
 from redlane_hub.settings import Settings
 from redlane_hub.store.database import Database
@@ -91,6 +93,7 @@ class Hub:
         self._dependencies = Dependencies(self._database)
         self._yanking = Yanking(self._database)
         self._endorsements = Endorsements(self._database, clock)
+        self._viewing = Viewing(self._database, self._catalogue, self._endorsements)
         self._limiter = limiter or RateLimiter()
         self.app = falcon_app(self.resources(), self._accounts, self.largest_body)
 
@@ -117,6 +120,7 @@ class Hub:
             SearchResource(self._catalogue),
             ArtifactResource(self._catalogue, self._dependencies, self._yanking),
             EndorsementResource(self._endorsements),
+            *pages(self._settings.base_url, self._viewing, self._resets),
         ]
         operations = [each for one in served for each in operations_of(one)]
         return [*served, Documentation(operations, self._settings.base_url)]
