@@ -10,6 +10,7 @@ import pytest
 from distributions import ROOT
 
 SCRIPT = ROOT / "packaging" / "system-packages.sh"
+FOR_TESTS = ROOT / "packaging" / "test-packages.sh"
 PACKAGES = re.findall(r'^packages="(.*)"$', SCRIPT.read_text(), re.MULTILINE)[0].split()
 STUB = "#!/bin/sh\n{}\n"
 
@@ -30,9 +31,9 @@ class System:
         path.write_text(STUB.format(script))
         path.chmod(0o755)
 
-    def run(self) -> "subprocess.CompletedProcess[str]":
+    def run(self, script: Path = SCRIPT) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [SCRIPT],
+            [script],
             env={"PATH": str(self.place / "bin")},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -125,5 +126,13 @@ def test_other_systems_are_told_and_go_on(tmp_path: Path) -> None:
     assert all(each in line for each in PACKAGES)
 
 
-def test_script_can_be_run() -> None:
-    assert os.access(SCRIPT, os.X_OK)
+def test_what_only_tests_need_is_installed_apart(tmp_path: Path) -> None:
+    made = system(tmp_path, lacks=("chromium", "gcc"))
+    assert made.run(FOR_TESTS).returncode == 0
+    assert made.asked() == ["install -y --no-install-recommends chromium"]
+    assert not {"chromium", "wrk"} & set(PACKAGES)
+
+
+@pytest.mark.parametrize("script", [SCRIPT, FOR_TESTS], ids=["system", "tests"])
+def test_script_can_be_run(script: Path) -> None:
+    assert os.access(script, os.X_OK)
