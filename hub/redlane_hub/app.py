@@ -20,7 +20,7 @@ from redlane_hub.http.operations import Bound, operations_of
 from redlane_hub.http.pages.site import pages
 from redlane_hub.http.publishing import PublishingResource
 from redlane_hub.http.resets import ResetResource
-from redlane_hub.http.routing import Route, routes
+from redlane_hub.http.routing import Route, Router, routes
 from redlane_hub.http.shield import shielded
 from redlane_hub.mail.smtp import SmtpMailer
 from redlane_hub.payments.stripe import Stripe
@@ -156,7 +156,7 @@ def falcon_app(
     resources: Iterable[object], authenticator: Authenticator, largest_body: int
 ) -> FalconApp:
     """A Falcon application that serves the operations of all resources."""
-    app = falcon.App()
+    app = falcon.App(router=Router())
     app.req_options.strip_url_path_trailing_slash = False
     add_error_handlers(app)
 

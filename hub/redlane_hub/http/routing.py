@@ -3,14 +3,19 @@
 `GET /artifacts/{name}/{version}` must also serve the version named `yank`, though
 `/artifacts/{artifact_id}/yank` is a path of its own. So wherever two paths can meet, a
 route for the meeting point offers the methods of both, the more literal one first.
+Paths are taken literally: one that names a segment by nothing at all is no route.
 """
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import falcon
+from falcon.routing import CompiledRouter
 
 from redlane_hub.http.operations import Bound
 
-__all__ = ["Route", "routes"]
+__all__ = ["Route", "Router", "routes"]
 
 
 class Route:
@@ -37,6 +42,19 @@ class Route:
             )
             if _is_field(own)
         }
+
+
+class Router(CompiledRouter):
+    """Falcon's, without its leniency for slashes.
+
+    What stands in front of it and goes by the path, as the rate limits do, must not
+    be passed by with another text for the same route.
+    """
+
+    def find(self, uri: str, req: falcon.Request | None = None) -> Any:  # noqa: ANN401  # as Falcon's
+        """The route of the path; None where a segment is empty."""
+        empty = "//" in uri or (uri != "/" and uri.endswith("/"))
+        return None if empty else super().find(uri, req)
 
 
 def routes(operations: Iterable[Bound]) -> list[Route]:
