@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from redlane_hub.conformance import SchemaChecker
+from redlane_hub.conformance.checker import _exchange
 from redlane_hub.conformance.process import CheckFailedError
 
 ENDLESS: tuple[dict[str, Any], str] = ({"pattern": "^(a+)+$"}, '"' + "a" * 40 + '!"')
@@ -131,6 +133,21 @@ def test_check_that_was_killed_is_no_pass(checker: SchemaChecker) -> None:
     os.kill(int(child), signal.SIGKILL)
     check.join()
     assert isinstance(told[0], CheckFailedError)
+
+
+def test_word_of_an_end_counts_though_the_request_was_never_read() -> None:
+    ours, theirs = socket.socketpair()
+
+    def end_unread() -> None:
+        with theirs:
+            theirs.recv(1, socket.MSG_PEEK)
+            theirs.sendall(b'{"ended": -9}\n')
+
+    ending = threading.Thread(target=end_unread)
+    ending.start()
+    with ours:
+        assert _exchange(ours, b"{}") == [{"ended": -9}]
+    ending.join()
 
 
 def test_process_that_cannot_start_is_no_pass() -> None:

@@ -1,5 +1,6 @@
 """Asking the checker's process, and keeping one at hand."""
 
+import contextlib
 import json
 import logging
 import signal
@@ -110,20 +111,29 @@ def _asked(process: CheckerProcess, request: bytes) -> list[dict[str, Any]]:
 def _exchange(channel: socket.socket, request: bytes) -> list[dict[str, Any]]:
     deadline = time.monotonic() + WALL_SECONDS + _GRACE_SECONDS
     channel.settimeout(WALL_SECONDS + _GRACE_SECONDS)
-    try:
+    # One that was ended before it read everything; why is in the answer.
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         channel.sendall(request)
         channel.shutdown(socket.SHUT_WR)
-    except (BrokenPipeError, ConnectionResetError):
-        # It was ended while it read; why is in the answer.
-        pass
     answer = b""
     while (left := deadline - time.monotonic()) > 0:
         channel.settimeout(left)
-        part = channel.recv(_CHUNK)
+        part = _received(channel)
         if not part:
             return [json.loads(line) for line in answer.splitlines()]
         answer += part
     raise TimeoutError("timed out")
+
+
+def _received(channel: socket.socket) -> bytes:
+    """What comes next; nothing at the end.
+
+    A reset is an end as well: it follows the answer where the request was not read.
+    """
+    try:
+        return channel.recv(_CHUNK)
+    except ConnectionResetError:
+        return b""
 
 
 def _verdict(lines: list[dict[str, Any]]) -> str | None:

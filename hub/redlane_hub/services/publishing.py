@@ -184,10 +184,11 @@ def _usable(key: SigningKey | None) -> SigningKey:
 
 
 def _shown(dependency: Dependency) -> str:
-    """As `name@version`, without what no artifact can be called."""
+    """As `name@version`, on one line, without what no artifact can be called."""
     name, version = dependency.name, dependency.version
     if len(name) > LONGEST_NAME:
         name = f"{name[:LONGEST_NAME]}…"
     if len(version) > LONGEST_VERSION:
         version = f"{version[:LONGEST_VERSION]}…"
-    return f"{name}@{version}"
+    text = f"{name}@{version}"
+    return "".join(each if each.isprintable() else "�" for each in text)
