@@ -41,6 +41,7 @@ from redlane_hub.services.resets import Resets
 from redlane_hub.services.viewing import Viewing
 from redlane_hub.services.yanking import Yanking
 from redlane_hub.settings import Settings
+from redlane_hub.store import gauges
 from redlane_hub.store.database import Database
 
 __all__ = ["FalconApp", "Hub", "falcon_app"]
@@ -95,7 +96,11 @@ class Hub:
         self._endorsements = Endorsements(self._database, clock)
         self._viewing = Viewing(self._database, self._catalogue, self._endorsements)
         self._limiter = limiter or RateLimiter()
-        self.app = falcon_app(self.resources(), self._accounts, self.largest_body)
+        resources = self.resources()
+        self.operations = [
+            each.declared.title for one in resources for each in operations_of(one)
+        ]
+        self.app = falcon_app(resources, self._accounts, self.largest_body)
 
     @property
     def wsgi(self) -> WSGIApplication:
@@ -124,6 +129,18 @@ class Hub:
         ]
         operations = [each for one in served for each in operations_of(one)]
         return [*served, Documentation(operations, self._settings.base_url)]
+
+    def gauges(self) -> dict[str, tuple[str, float]]:
+        """What an operator watches: a name, what it is, and how much of it there is."""
+        connection = self._database.reading()
+        waiting = gauges.mails_waiting(connection)
+        return {
+            "mail_queue_length": ("Reset requests to deal with.", float(waiting)),
+            "database_bytes": (
+                "Size of the database, without its log.",
+                float(gauges.size(connection)),
+            ),
+        }
 
     def start(self) -> None:
         """Start what works in the background."""

@@ -1,4 +1,4 @@
-"""What every answer carries, and `HEAD` for everything that has `GET`."""
+"""What every answer carries, whoever made it."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -24,16 +24,13 @@ class Answers:
     def __call__(
         self, environ: dict[str, Any], start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        """What the application answers, with its headers; to `HEAD`, without body."""
-        is_head = environ["REQUEST_METHOD"] == "HEAD"
-        if is_head:
-            environ["REQUEST_METHOD"] = "GET"
+        """What the application answers, with all headers; to `HEAD`, without body."""
 
         def start(status: str, headers: list[tuple[str, str]], *rest: object) -> object:
             return start_response(status, _completed(headers), *rest)  # type: ignore[arg-type]  # as it came
 
         found = self._application(environ, start)  # type: ignore[arg-type]  # nobody uses write()
-        return _without_body(found) if is_head else found
+        return _without_body(found) if environ["REQUEST_METHOD"] == "HEAD" else found
 
 
 def _completed(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -44,8 +41,6 @@ def _completed(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
         folded = name.lower()
         if folded == "vary":
             varies = f"{value}, {varies}"
-        elif folded == "allow" and "GET" in value:
-            made.append((name, f"{value}, HEAD"))
         elif folded != "x-content-type-options":
             is_cached = is_cached or folded == _CACHE_CONTROL
             made.append((name, value))

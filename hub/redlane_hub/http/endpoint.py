@@ -20,7 +20,15 @@ from redlane_hub.errors import (
     TooLargeError,
     UnsupportedMediaTypeError,
 )
-from redlane_hub.http.operations import Access, Bound, Call, Operation, Raw, Sent
+from redlane_hub.http.operations import (
+    OPERATION_KEY,
+    Access,
+    Bound,
+    Call,
+    Operation,
+    Raw,
+    Sent,
+)
 from redlane_hub.http.routing import Route
 from redlane_hub.model import Account
 from redlane_hub.wire.forms import read_form, written
@@ -65,6 +73,7 @@ class Endpoint:
     ) -> None:
         """Check, call, answer; what is wrong is raised as one of the hub's errors."""
         declared = self._bound.declared
+        request.env[OPERATION_KEY] = declared.title
         path = _checked_path(self._route.names(self._bound, fields))
         viewer_id, caller = self._authenticate(request, declared.access)
         query = read_query(declared.query, request.query_string)

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from redlane_hub.model import Account
 
 __all__ = [
+    "OPERATION_KEY",
     "Access",
     "Bound",
     "Call",
@@ -22,6 +23,9 @@ __all__ = [
     "operation",
     "operations_of",
 ]
+
+OPERATION_KEY = "redlane_hub.operation"
+"""Where the WSGI environment holds the title of the operation that was asked for."""
 
 Body = TypeVar("Body")
 Query = TypeVar("Query")
@@ -121,6 +125,11 @@ class Operation:
     errors: tuple[int, ...] = ()
     tag: str = "artifacts"
     links: tuple[Link, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What logs and metrics call it: the method and the path."""
+        return f"{self.method} {self.path}"
 
 
 @dataclass(frozen=True, slots=True)

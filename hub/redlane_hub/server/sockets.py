@@ -1,5 +1,6 @@
 """Listening sockets: bound by us, or passed by systemd."""
 
+import ipaddress
 import os
 import re
 import socket
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from redlane_hub.errors import OperatorError
 
-__all__ = ["bound_sockets", "listening_sockets", "url_of"]
+__all__ = ["bound_sockets", "listening_sockets", "loopback_sockets", "url_of"]
 
 _UNIX = "unix:"
 _BACKLOG = 1024
@@ -23,6 +24,21 @@ def listening_sockets(listen: str, environ: Mapping[str, str]) -> list[socket.so
     Raises OperatorError.
     """
     return _passed_sockets(environ) or bound_sockets(listen)
+
+
+def loopback_sockets(listen: str) -> list[socket.socket]:
+    """Sockets on HOST:PORT that only this machine reaches.
+
+    Raises OperatorError, also for an address that others could reach.
+    """
+    host, port = _host_and_port(listen)
+    for _, address in _addresses(listen, host, port):
+        if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+            raise OperatorError(
+                f"cannot listen on {listen}: it must be a loopback address, such as "
+                "127.0.0.1:9090"
+            )
+    return bound_sockets(listen)
 
 
 def bound_sockets(listen: str) -> list[socket.socket]:

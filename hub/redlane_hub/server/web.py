@@ -7,7 +7,7 @@ was under way is answered.
 import errno
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from waitress import wasyncore
@@ -118,10 +118,14 @@ class WebServer:
             for listener, application in pairs
         ]
 
-    def run(self) -> None:
-        """Serve until `stop`, and then until the last answer is out."""
+    def run(self, each_turn: Callable[[], None] = lambda: None) -> None:
+        """Serve until `stop`, and then until the last answer is out.
+
+        `each_turn` is called at least every second.
+        """
         looked_at = time.monotonic()
         while not self._stopping:
+            each_turn()
             wasyncore.poll2(min(_LOOP_SECONDS, self._patience / _CLEANUPS), self._map)
             now = time.monotonic()
             if now - looked_at > self._patience / _CLEANUPS:

@@ -1,0 +1,50 @@
+"""The service's log: one JSON object a line on standard error.
+
+A sentence that reads alone, plus fields (`extra=`) to search for; never a token, a
+password, a body, an address or what a request was about.
+"""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import TextIO
+
+from redlane_hub.clock import timestamp
+
+__all__ = ["JsonLines", "start_logging"]
+
+_OWN_FIELDS = frozenset(
+    vars(logging.makeLogRecord({})).keys() | {"asctime", "message", "taskName"}
+)
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line: level, time, logger, process, message, and its fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line; a traceback is a field of it."""
+        line: dict[str, object] = {
+            "time": timestamp(datetime.fromtimestamp(record.created, UTC)),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            "logger": record.name,
+            "process": record.process,
+        }
+        for name, value in vars(record).items():
+            if name not in _OWN_FIELDS:
+                line.setdefault(name, value)
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+def start_logging(level: str, stream: TextIO | None = None) -> None:
+    """Log records of `level` (debug, info, warning, error) and above."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    # It warns for every request that has to wait, and says nothing of any use at info.
+    logging.getLogger("waitress").setLevel(logging.ERROR)
+    logging.captureWarnings(capture=True)
+    logging.raiseExceptions = False
