@@ -1,6 +1,8 @@
 """What an operator has: the command `redlane-hub`, and a hub with something in it."""
 
+import sqlite3
 import subprocess
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from redlane_hub.cli.demo_telling import tell_story
 from redlane_hub.settings import Settings
 from redlane_hub.store.migrations import migrate
 
-__all__ = ["demo_hub", "operate"]
+__all__ = ["demo_hub", "operate", "rows_of"]
 
 Done = subprocess.CompletedProcess[str]
 
@@ -37,3 +39,16 @@ def demo_hub(directory: Path) -> Path:
     migrate(path)
     tell_story(Settings(database=str(path)), datetime.now(UTC))
     return path
+
+
+def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Everything in a database, by table; search indexes as they are kept."""
+    tables = (
+        "SELECT name FROM sqlite_master"
+        " WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+    )
+    with closing(sqlite3.connect(path)) as connection:
+        names = [name for (name,) in connection.execute(tables)]
+        return {
+            name: list(connection.execute(f"SELECT * FROM {name}")) for name in names
+        }
