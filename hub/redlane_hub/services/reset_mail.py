@@ -59,12 +59,12 @@ class ResetCourier:
         )
         self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self, seconds: float = STOP_SECONDS) -> None:
         """Send no more; a mail that takes too long may be sent again after a start."""
         self._stopping.set()
         self._bell.set()
         if self._thread is not None:
-            self._thread.join(STOP_SECONDS)
+            self._thread.join(seconds)
 
     def wake(self) -> None:
         """Look at the queue at once."""
