@@ -8,6 +8,7 @@ line's options and the manual derive from this table.
 import dataclasses
 import ipaddress
 import os
+import re
 import tomllib
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
@@ -159,6 +160,7 @@ def _read_config(path: Path) -> dict[str, object]:
     return found
 
 
+_WHOLE_NUMBER = re.compile("[0-9]{1,18}")
 _BOOLEANS = {
     "1": True,
     "true": True,
@@ -177,7 +179,7 @@ def _typed(name: str, value: object, where: str) -> object:
             return _BOOLEANS[value.lower()]
         return _checked(value, bool, f"{where} must be 1 or 0")
     if isinstance(default, int):
-        if isinstance(value, str) and value.isascii() and value.isdecimal():
+        if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
             return int(value)
         if isinstance(value, bool):
             value = None
