@@ -245,6 +245,13 @@ TAMPERED: dict[str, tuple[Callable[[Path], None], str]] = {
         statement("DROP TRIGGER artifact_yanked"),
         "the trigger artifact_yanked is not as a hub makes it",
     ),
+    "schema-that-is-no-text": (
+        statement(
+            "PRAGMA writable_schema = ON; UPDATE sqlite_master"
+            " SET sql = CAST(x'637265617465ff20ff' AS TEXT) WHERE name = 'downloads'"
+        ),
+        "",
+    ),
     "no-index": (
         statement("DROP INDEX artifacts_public"),
         "the index artifacts_public is not as a hub makes it",

@@ -27,20 +27,18 @@ def opened_read_only(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
-    uri = path.resolve().as_uri()
-    connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     try:
         connection.execute(_SNAPSHOT)
-    except sqlite3.OperationalError:
+    except BaseException as error:
         connection.close()
-        if Path(f"{path.resolve()}-wal").exists():
+        has_log = Path(f"{path.resolve()}-wal").exists()
+        if has_log or not isinstance(error, sqlite3.OperationalError):
             raise
         # A copy in WAL mode where nothing may be written: then nobody writes to it.
-        uri += "?mode=ro&immutable=1"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-    except sqlite3.Error:
-        connection.close()
-        raise
+        uri += "&immutable=1"
+        return sqlite3.connect(uri, uri=True, isolation_level=None)
     return connection
 
 

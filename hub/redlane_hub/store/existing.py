@@ -69,7 +69,8 @@ def telling_clearly(path: Path) -> Iterator[None]:
     """Say what SQLite or the system says in one line that names the file."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        # What is damaged may reach into SQLite's own messages, which are then no text.
         hint = "; another process holds it" if "locked" in str(error) else ""
         raise OperatorError(f"{path}: {error}{hint}") from None
     except OSError as error:
