@@ -2,9 +2,14 @@
 
 from dataclasses import dataclass
 
-from redlane_hub.http.operations import Access, Call, Operation, operation
+from redlane_hub.http.operations import Access, Call, Link, Operation, operation
 from redlane_hub.model import Account
-from redlane_hub.services.accounts import Accounts
+from redlane_hub.services.accounts import (
+    ADDRESS_PATTERN,
+    MOST_EMAIL_CHARACTERS,
+    Accounts,
+)
+from redlane_hub.services.password_rules import LEAST_BYTES, MOST_BYTES
 from redlane_hub.wire.forms import described
 
 __all__ = ["AccountResource", "Profile", "StatusText"]
@@ -22,11 +27,27 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class Registration:
+    """Who registers."""
+
+    email: str = described(
+        "the address, kept as it is given; without regard to ASCII case it is unique",
+        pattern=ADDRESS_PATTERN,
+        maxLength=MOST_EMAIL_CHARACTERS,
+    )
+    password: str = described(
+        "the password, 8 to 1024 bytes of UTF-8",
+        minLength=LEAST_BYTES,
+        maxLength=MOST_BYTES,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who registers or logs in."""
+    """Who logs in."""
 
     email: str = described("the address; its ASCII letters match in any case")
-    password: str = described("the password, 8 to 1024 bytes of UTF-8")
+    password: str = described("the password")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +74,11 @@ class LoggedIn:
 class NewEmail:
     """Another address for one's account."""
 
-    email: str = described("the address, with an @; it is trimmed and lowercased")
+    email: str = described(
+        "the address; it is trimmed and lowercased",
+        pattern=ADDRESS_PATTERN,
+        maxLength=MOST_EMAIL_CHARACTERS,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +93,14 @@ class EmailChanged:
 class NewPassword:
     """Another password for one's account."""
 
-    current_password: str = described("the password until now, at most 1024 bytes")
-    new_password: str = described("another one, 8 to 1024 bytes of UTF-8")
+    current_password: str = described(
+        "the password until now, at most 1024 bytes of UTF-8", maxLength=MOST_BYTES
+    )
+    new_password: str = described(
+        "another one, 8 to 1024 bytes of UTF-8",
+        minLength=LEAST_BYTES,
+        maxLength=MOST_BYTES,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +123,14 @@ class AccountResource:
             Access.ANYONE,
             "Register an account",
             status=201,
-            body=Credentials,
+            body=Registration,
             returns=Registered,
             errors=(400, 409, 413, 415),
             tag="accounts",
+            links=(Link("profile", {"user_id": "id"}),),
         )
     )
-    def register(self, call: Call[Credentials, None]) -> Registered:
+    def register(self, call: Call[Registration, None]) -> Registered:
         """Make an account; no token is issued."""
         made = self._accounts.register(call.body.email, call.body.password)
         return Registered(made.id, made.email)

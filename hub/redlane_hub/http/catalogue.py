@@ -14,17 +14,9 @@ from redlane_hub.services.catalogue import Catalogue
 from redlane_hub.services.dependencies import Dependencies
 from redlane_hub.services.yanking import Yanking
 from redlane_hub.wire.forms import JsonObject, JsonValue, described
+from redlane_hub.wire.publishing import Member
 
 __all__ = ["ArtifactResource", "SearchResource"]
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """An artifact that another needs."""
-
-    name: str = described("its name")
-    version: str = described("its version")
-    required: bool = described("whether it is needed at all costs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +174,13 @@ class ArtifactResource:
     )
     def fetch(self, call: Call[None, None]) -> Raw:
         """Serve it whole, yanked or not, and count a download."""
-        path = call.path
-        return Raw(
-            artifact_json(
-                self._catalogue.fetch(path["name"], path["version"], call.viewer_id)
-            )
+        found = self._catalogue.fetch(
+            call.path["name"],
+            call.path["version"],
+            call.viewer_id,
+            times=0 if call.head else 1,
         )
+        return Raw(artifact_json(found))
 
     @operation(
         Operation(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from redlane_hub.http.operations import Access, Call, Operation, operation
+from redlane_hub.http.operations import Access, Call, Link, Operation, operation
 from redlane_hub.model import Endorsement, Level
 from redlane_hub.services.endorsements import Endorsements
 from redlane_hub.wire.forms import described
@@ -47,6 +47,12 @@ class EndorsementResource:
             returns=EndorsementForm,
             errors=(400, 404, 409, 413, 415),
             tag="endorsements",
+            links=(
+                Link(
+                    "withdraw_endorsement",
+                    {"artifact_id": "artifact_id", "endorsement_id": "id"},
+                ),
+            ),
         )
     )
     def endorse(self, call: Call[NewEndorsement, None]) -> EndorsementForm:

@@ -165,4 +165,8 @@ def falcon_resource(
     }
     if "on_get" in responders:
         responders.setdefault("on_head", responders["on_get"])
-    return types.SimpleNamespace(**responders)
+
+    def options(_request: falcon.Request, response: falcon.Response, **_: str) -> None:
+        response.set_header("Allow", ", ".join(route.advertised))
+
+    return types.SimpleNamespace(**responders, on_options=options)

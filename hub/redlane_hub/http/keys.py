@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from redlane_hub.http.operations import Access, Call, Operation, operation
+from redlane_hub.http.operations import Access, Call, Link, Operation, operation
 from redlane_hub.services.keys import LONGEST_LABEL, Keys
 from redlane_hub.wire.forms import described
 
@@ -65,9 +65,10 @@ class KeyResource:
             returns=RegisteredKey,
             errors=(400, 409, 413, 415),
             tag="signing keys",
+            links=(Link("revoke_key", {"fingerprint": "fingerprint"}),),
         )
     )
-    def register(self, call: Call[NewKey, None]) -> RegisteredKey:
+    def register_key(self, call: Call[NewKey, None]) -> RegisteredKey:
         """Register an Ed25519 public key."""
         body = call.body
         made = self._keys.register(call.account.id, body.public_key, body.label)
@@ -83,7 +84,7 @@ class KeyResource:
             tag="signing keys",
         )
     )
-    def every(self, call: Call[None, None]) -> tuple[ListedKey, ...]:
+    def list_keys(self, call: Call[None, None]) -> tuple[ListedKey, ...]:
         """All keys of the caller, newest first, revoked ones included."""
         return tuple(
             ListedKey(
@@ -108,6 +109,6 @@ class KeyResource:
             tag="signing keys",
         )
     )
-    def revoke(self, call: Call[None, None]) -> None:
+    def revoke_key(self, call: Call[None, None]) -> None:
         """Revoke a key of the caller; what it signed stops counting as valid."""
         self._keys.revoke(call.account.id, call.path["fingerprint"])

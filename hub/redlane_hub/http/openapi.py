@@ -12,6 +12,12 @@ from redlane_hub import __version__
 from redlane_hub.http.operations import Access, Bound, Call, Link, Operation, Raw
 from redlane_hub.http.operations import operation as declare
 from redlane_hub.wire.forms import described, schema_of
+from redlane_hub.wire.publishing import (
+    LONGEST_NAME,
+    LONGEST_VERSION,
+    NAME_PATTERN,
+    VERSION_PATTERN,
+)
 
 __all__ = ["Documentation", "document"]
 
@@ -39,9 +45,19 @@ _PATH_SCHEMAS: dict[str, dict[str, Any]] = {
     "artifact_id": _UUID,
     "endorsement_id": _UUID,
     "user_id": _UUID,
-    "name": {"type": "string", "minLength": 1},
-    "version": {"type": "string", "minLength": 1},
-    "fingerprint": {"type": "string", "minLength": 1},
+    "name": {
+        "type": "string",
+        "pattern": NAME_PATTERN,
+        "minLength": 1,
+        "maxLength": LONGEST_NAME,
+    },
+    "version": {
+        "type": "string",
+        "pattern": VERSION_PATTERN,
+        "minLength": 1,
+        "maxLength": LONGEST_VERSION,
+    },
+    "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
 }
 
 _REASONS = {
@@ -95,6 +111,7 @@ def document(operations: Iterable[Bound], base_url: str) -> dict[str, Any]:
         methods = paths.setdefault(each.declared.path, {})
         methods[each.declared.method.lower()] = _operation(each)
     used = {each.declared.tag for each in shown}
+    _check_names(shown)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -117,6 +134,14 @@ def document(operations: Iterable[Bound], base_url: str) -> dict[str, Any]:
             "schemas": _schemas(shown),
         },
     }
+
+
+def _check_names(shown: list[Bound]) -> None:
+    """Names of handlers become ids of operations, which links refer to."""
+    names = [each.handler.__name__ for each in shown]
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"two operations are called {', '.join(twice)}")
 
 
 def _operation(bound: Bound) -> dict[str, Any]:
@@ -187,10 +212,8 @@ def _responses(declared: Operation) -> dict[str, Any]:
     errors = {*declared.errors, *_REASONS[declared.access], 500}
     if declared.body is not None:
         errors |= {400, 413, 415}
-    if declared.query is not None:
-        errors |= {400}
     plain = _has_checked_id(declared)
-    if plain:
+    if declared.query is not None or "{" in declared.path:
         errors |= {400}
     return {
         str(declared.status): answer,

@@ -1,11 +1,15 @@
 """Publishing artifacts (hub API: Artifacts)."""
 
-from redlane_hub.http.operations import Access, Call, Operation, operation
+from redlane_hub.http.operations import Access, Call, Link, Operation, operation
 from redlane_hub.services.publishing import Published, Publishing
 from redlane_hub.wire.forms import JsonObject
-from redlane_hub.wire.publishing import DependencyForm, PublishedForm, PublishForm
+from redlane_hub.wire.publishing import Member, PublishedForm, PublishForm
 
 __all__ = ["PublishingResource"]
+
+
+_AT = {"name": "name", "version": "version"}
+_BY_ID = {"artifact_id": "id"}
 
 
 class PublishingResource:
@@ -24,6 +28,13 @@ class PublishingResource:
             body=PublishForm,
             returns=PublishedForm,
             errors=(400, 409, 413, 415),
+            links=(
+                *(Link(each, _AT) for each in ("fetch", "members", "resolve")),
+                *(
+                    Link(each, _BY_ID)
+                    for each in ("yank", "unyank", "endorse", "list_endorsements")
+                ),
+            ),
         )
     )
     def publish(self, call: Call[PublishForm, None]) -> PublishedForm:
@@ -49,8 +60,7 @@ def _form(published: Published) -> PublishedForm:
         signed=made.signature is not None,
         key_fingerprint=made.key_fingerprint,
         dependencies=tuple(
-            DependencyForm(each.name, each.version, each.required)
-            for each in made.dependencies
+            Member(each.name, each.version, each.required) for each in made.dependencies
         ),
         artifact_type=made.artifact_type,
     )

@@ -33,6 +33,16 @@ class Route:
             for place, segment in enumerate(self.segments)
         )
 
+    @property
+    def advertised(self) -> list[str]:
+        """The methods that `Allow` names: those of the most literal path only.
+
+        That another path may be met here too is no offer of this one.
+        """
+        fewest = min(map(_fields, self.bound.values()))
+        own = [method for method, each in self.bound.items() if _fields(each) == fewest]
+        return sorted({*own, "OPTIONS"} | ({"HEAD"} if "GET" in own else set()))
+
     def names(self, bound: Bound, found: Mapping[str, str]) -> dict[str, str]:
         """The values of the operation's own path names, from Falcon's fields."""
         return {

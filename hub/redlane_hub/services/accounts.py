@@ -26,12 +26,15 @@ from redlane_hub.services.password_rules import (
 from redlane_hub.store import accounts
 from redlane_hub.store.database import Database
 
-__all__ = ["MOST_EMAIL_CHARACTERS", "Accounts", "Session"]
+__all__ = ["ADDRESS_PATTERN", "MOST_EMAIL_CHARACTERS", "Accounts", "Session"]
 
 MOST_EMAIL_CHARACTERS = 254
 """The longest address that mail can be sent to (RFC 5321)."""
 
-_ADDRESS = re.compile(r"[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+")
+ADDRESS_PATTERN = r"^[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+$"
+"""Addresses that can be registered, apart from their length."""
+
+_ADDRESS = re.compile(ADDRESS_PATTERN.removesuffix("$"))
 _WRONG = "invalid credentials"
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "NAME_PATTERN",
     "VERSION_PATTERN",
     "DependencyForm",
+    "Member",
     "PublishForm",
     "PublishedForm",
 ]
@@ -44,6 +45,15 @@ class DependencyForm:
     name: str = described("its name")
     version: str = described("its version")
     required: bool = described("whether it is needed at all costs", default=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An artifact that another needs, as it was published."""
+
+    name: str = described("its name")
+    version: str = described("its version")
+    required: bool = described("whether it is needed at all costs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,5 +124,5 @@ class PublishedForm:
     content_schema: JsonObject | None = described("the JSON Schema that was pushed")
     signed: bool = described("whether a signature was verified and stored")
     key_fingerprint: str | None = described("the key that signed it")
-    dependencies: tuple[DependencyForm, ...] = described("what it needs")
+    dependencies: tuple[Member, ...] = described("what it needs")
     artifact_type: ArtifactType = described("whether it is a set")
