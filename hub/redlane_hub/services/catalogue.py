@@ -59,9 +59,12 @@ class Catalogue:
         # Whether a signature fits never changes; whether the key still counts may.
         self._fits = functools.lru_cache(_REMEMBERED_SIGNATURES)(verifies)
 
-    def fetch(self, name: str, version: str, viewer_id: str | None) -> Fetched:
+    def fetch(
+        self, name: str, version: str, viewer_id: str | None, *, times: int = 1
+    ) -> Fetched:
         """A whole artifact, checked as it is served, and counted as a download.
 
+        With `times` 0 it is not counted: somebody only asked for the headers.
         Raises NotFoundError, and DamagedContentError when the content is not what was
         published; neither is counted.
         """
@@ -70,15 +73,17 @@ class Catalogue:
         stored = _found(catalogue.find(connection, name, version, viewer_id))
         content = _checked(stored)
         valid = self._signature_valid(stored)
-        return Fetched(stored, content, self._counted(connection, stored, mark), valid)
+        downloads = self._counted(connection, stored, mark, times)
+        return Fetched(stored, content, downloads, valid)
 
     def view(self, name: str, version: str, viewer_id: str | None) -> Fetched:
         """As `fetch`, but whoever looks at a page downloads nothing."""
         connection = self._database.reading()
+        mark = self._downloads.mark
         stored = _found(catalogue.find(connection, name, version, viewer_id))
         content = _checked(stored)
         valid = self._signature_valid(stored)
-        return Fetched(stored, content, stored.downloads, valid)
+        return Fetched(stored, content, self._shown(connection, stored, mark), valid)
 
     def search(
         self,
@@ -117,16 +122,24 @@ class Catalogue:
         return self._fits(stored.public_key, stored.content_hash, stored.signature)
 
     def _counted(
-        self, connection: Connection, stored: StoredArtifact, mark: int
+        self, connection: Connection, stored: StoredArtifact, mark: int, times: int
     ) -> int:
-        """Count a download; how many there are with it."""
+        """Count downloads, one or none; how many there are with them."""
         before = stored.downloads
-        while (pending := self._downloads.count(stored.number, mark)) is None:
+        while (pending := self._downloads.count(stored.number, mark, times)) is None:
             mark = self._downloads.mark
             before = catalogue.download_counts(connection, [stored.number])[
                 stored.number
             ]
         return before + pending
+
+    def _shown(self, connection: Connection, stored: StoredArtifact, mark: int) -> int:
+        """How many downloads there were until now."""
+        number, before = stored.number, stored.downloads
+        while (pending := self._downloads.pending([number], mark)) is None:
+            mark = self._downloads.mark
+            before = catalogue.download_counts(connection, [number])[number]
+        return before + pending[number]
 
     def _with_downloads(
         self, connection: Connection, summaries: Sequence[Summary], mark: int

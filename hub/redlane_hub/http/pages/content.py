@@ -29,30 +29,34 @@ _INDENT = "  "
 def shown(content: bytes) -> Markup:
     """The content as HTML, for inside a `pre`."""
     text = content.decode(errors="replace")
-    if len(text) <= LARGEST_HIGHLIGHTED:
-        pretty = laid_out(text)
-        if len(pretty) <= LARGEST_HIGHLIGHTED:
-            text = visible_json(pretty)
-            formatter = HtmlFormatter(nowrap=True)
-            # Pygments escapes what it marks up.
-            return Markup(highlight(text, JsonLexer(), formatter))  # noqa: S704  # as above
-    return escape(visible_json(text))
+    pretty = laid_out(text)
+    if pretty is None:
+        return escape(visible_json(text))
+    formatter = HtmlFormatter(nowrap=True)
+    marked = highlight(visible_json(pretty), JsonLexer(), formatter)
+    return Markup(marked)  # noqa: S704  # Pygments escapes what it marks up
 
 
-def laid_out(text: str) -> str:
-    """JSON with a line for each member and element, all its tokens unchanged."""
+def laid_out(text: str) -> str | None:
+    """JSON with a line for each member and element, all its tokens unchanged.
+
+    None when it is, or would become, more than a page highlights.
+    """
+    if len(text) > LARGEST_HIGHLIGHTED:
+        return None
     made: list[str] = []
-    depth = 0
+    length = depth = 0
     previous = ""
     for piece in _TOKEN.findall(text):
-        if piece in "]}":
-            depth -= 1
-            if previous not in "[{":
-                made.append("\n" + _INDENT * depth)
-        elif previous and previous in "[{,":
+        closes = piece in "]}"
+        depth -= closes
+        if previous and (previous not in "[{" if closes else previous in "[{,"):
             made.append("\n" + _INDENT * depth)
-        if piece in "[{":
-            depth += 1
+            length += len(made[-1])
+        depth += piece in "[{"
         made.append(": " if piece == ":" else piece)
+        length += len(made[-1])
+        if length > LARGEST_HIGHLIGHTED:
+            return None
         previous = piece
     return "".join(made)
