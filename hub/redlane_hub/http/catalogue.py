@@ -174,12 +174,9 @@ class ArtifactResource:
     )
     def fetch(self, call: Call[None, None]) -> Raw:
         """Serve it whole, yanked or not, and count a download."""
-        found = self._catalogue.fetch(
-            call.path["name"],
-            call.path["version"],
-            call.viewer_id,
-            times=0 if call.head else 1,
-        )
+        path = call.path
+        serve = self._catalogue.view if call.head else self._catalogue.fetch
+        found = serve(path["name"], path["version"], call.viewer_id)
         return Raw(artifact_json(found))
 
     @operation(

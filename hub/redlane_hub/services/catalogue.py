@@ -59,12 +59,9 @@ class Catalogue:
         # Whether a signature fits never changes; whether the key still counts may.
         self._fits = functools.lru_cache(_REMEMBERED_SIGNATURES)(verifies)
 
-    def fetch(
-        self, name: str, version: str, viewer_id: str | None, *, times: int = 1
-    ) -> Fetched:
+    def fetch(self, name: str, version: str, viewer_id: str | None) -> Fetched:
         """A whole artifact, checked as it is served, and counted as a download.
 
-        With `times` 0 it is not counted: somebody only asked for the headers.
         Raises NotFoundError, and DamagedContentError when the content is not what was
         published; neither is counted.
         """
@@ -73,8 +70,7 @@ class Catalogue:
         stored = _found(catalogue.find(connection, name, version, viewer_id))
         content = _checked(stored)
         valid = self._signature_valid(stored)
-        downloads = self._counted(connection, stored, mark, times)
-        return Fetched(stored, content, downloads, valid)
+        return Fetched(stored, content, self._counted(connection, stored, mark), valid)
 
     def view(self, name: str, version: str, viewer_id: str | None) -> Fetched:
         """As `fetch`, but whoever looks at a page downloads nothing."""
@@ -122,11 +118,11 @@ class Catalogue:
         return self._fits(stored.public_key, stored.content_hash, stored.signature)
 
     def _counted(
-        self, connection: Connection, stored: StoredArtifact, mark: int, times: int
+        self, connection: Connection, stored: StoredArtifact, mark: int
     ) -> int:
-        """Count downloads, one or none; how many there are with them."""
+        """Count a download; how many there are with it."""
         before = stored.downloads
-        while (pending := self._downloads.count(stored.number, mark, times)) is None:
+        while (pending := self._downloads.count(stored.number, mark)) is None:
             mark = self._downloads.mark
             before = catalogue.download_counts(connection, [stored.number])[
                 stored.number
