@@ -1,12 +1,15 @@
-"""Fixtures of the acceptance suite: homes, daemons, and judges for verdict tables."""
+"""Fixtures of the acceptance suite: homes, daemons, judges for tables, and a hub."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hub_process import HubProcess
 from spec.agent_home import write_agent
 from spec.cases import Case, Judge, write_cases
+from spec.hub_client import Account, HubClient, client_of
+from spec.hub_tokens import SECRET
 from spec.redlane_home import Home
 
 
@@ -73,3 +76,42 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 def canary(tmp_path: Path) -> Path:
     """What a command touches that must not run."""
     return tmp_path / "canary"
+
+
+@pytest.fixture(scope="session")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HubProcess]:
+    """A hub with the settings it comes with; its tests make names of their own."""
+    hub = HubProcess(tmp_path_factory.mktemp("hub"), secret=SECRET)
+    try:
+        hub.start()
+        yield hub
+    finally:
+        hub.stop()
+
+
+@pytest.fixture(scope="session")
+def anyone(hub: HubProcess) -> HubClient:
+    """Requests to that hub without a token."""
+    return client_of(hub)
+
+
+@pytest.fixture(scope="session")
+def author(hub: HubProcess, anyone: HubClient) -> Account:
+    """An approved account, which nobody changes."""
+    account = anyone.register()
+    hub.approve(account.email)
+    return account
+
+
+@pytest.fixture(scope="session")
+def rival(hub: HubProcess, anyone: HubClient) -> Account:
+    """Another approved account, which nobody changes."""
+    account = anyone.register()
+    hub.approve(account.email)
+    return account
+
+
+@pytest.fixture(scope="session")
+def newcomer(anyone: HubClient) -> Account:
+    """An account that nobody has approved, and nobody changes."""
+    return anyone.register()
