@@ -34,7 +34,7 @@ def test_each_owner_has_a_shelf_of_what_others_do_not_see(database: Database) ->
         hers = put(connection, ann, "shown-to-ann", visibility="private", tags=["t"])
         his = put(connection, bob, "shown-to-bob", visibility="draft", tags=["t"])
     found = entries(connection, '"shown"')
-    assert [number for _, number in found] == [seen.number, hers.number, his.number]
+    assert [number for _, number in found] == [his.number, hers.number, seen.number]
     assert len({shelf for shelf, _ in found}) == 3
     assert tags(connection) == [(shelf, "t", number) for shelf, number in found]
 

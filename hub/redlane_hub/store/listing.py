@@ -5,6 +5,7 @@ shelf of those who see it: the public one, or its owner's. A search reads the en
 list, however many artifacts others have, and however many are yanked.
 """
 
+import itertools
 import json
 import sqlite3
 
@@ -62,7 +63,7 @@ def searchable(text: str) -> str:
 
 def pair_word(text: str) -> str:
     """The word that stands for one or two characters."""
-    return "x".join(f"{ord(character):x}" for character in text)
+    return "x".join(map(_code, text))
 
 
 def _write(
@@ -76,11 +77,14 @@ def _write(
 
 
 def _pairs(*texts: str) -> str:
-    """The words for all that one or two characters long in one of the texts."""
-    found = {
-        text[start : start + length]
-        for text in texts
-        for length in range(1, PAIR_LENGTH + 1)
-        for start in range(len(text) - length + 1)
-    }
-    return " ".join(sorted(map(pair_word, found)))
+    """The words for all that is one or two characters long in one of the texts."""
+    found: set[str] = set()
+    for text in texts:
+        codes = [*map(_code, text)]
+        found.update(codes)
+        found.update(f"{one}x{next_one}" for one, next_one in itertools.pairwise(codes))
+    return " ".join(found)
+
+
+def _code(character: str) -> str:
+    return f"{ord(character):x}"

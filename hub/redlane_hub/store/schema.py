@@ -163,7 +163,13 @@ FIRST_TABLES = (
         pairs, content='', columnsize=0, detail='none', tokenize='ascii'
     )
     """,
-    # How many artifacts are seen: by all (`public`), and besides by ID (`own ID`).
+    # Fewer parts of each index to look into, for a little more work at each publish.
+    "INSERT INTO artifact_search (artifact_search, rank) VALUES ('automerge', 2)",
+    "INSERT INTO artifact_pairs (artifact_pairs, rank) VALUES ('automerge', 2)",
+    # Small pages: the newest rows are found by reading one of each part.
+    "INSERT INTO artifact_pairs (artifact_pairs, rank) VALUES ('pgsz', 1000)",
+    # How many artifacts are seen: by all (`public`), and besides by ID (`own ID`). The
+    # public shelf is the highest, so that its searches begin at the end of an index.
     """
     CREATE TABLE totals (
         shelf INTEGER PRIMARY KEY,
@@ -171,10 +177,13 @@ FIRST_TABLES = (
         count INTEGER NOT NULL
     )
     """,
+    "INSERT INTO totals VALUES (1073741824, 'public', 0)",
     """
     CREATE TRIGGER artifact_published AFTER INSERT ON artifacts BEGIN
-        INSERT INTO totals (scope, count) VALUES (
-            iif(NEW.visibility = 'public', 'public', 'own ' || NEW.owner_id), 1
+        INSERT INTO totals VALUES (
+            (SELECT min(shelf) - 1 FROM totals),
+            iif(NEW.visibility = 'public', 'public', 'own ' || NEW.owner_id),
+            1
         ) ON CONFLICT (scope) DO UPDATE SET count = count + 1;
         INSERT INTO downloads VALUES (NEW.number, 0);
     END

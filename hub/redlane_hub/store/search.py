@@ -34,12 +34,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Shelves:
-    """What a viewer sees: the public shelf and perhaps their own, and how much it is.
+    """The public shelf, perhaps the viewer's own, and how much is on them."""
 
-    A shelf that does not exist is None.
-    """
-
-    public: int | None
+    public: int
     own: int | None
     total: int
 
@@ -122,7 +119,7 @@ def shelves(connection: sqlite3.Connection, viewer_id: str | None) -> Shelves:
         scope: (shelf, count)
         for scope, shelf, count in connection.execute(_SHELVES, (f"own {viewer_id}",))
     }
-    public, shown = found.pop("public", (None, 0))
+    public, shown = found.pop("public")
     own, more = found.popitem()[1] if found else (None, 0)
     return Shelves(public, own if more else None, shown + more)
 
