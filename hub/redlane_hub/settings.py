@@ -76,7 +76,9 @@ class Settings:
         "the secret that signs Stripe's webhooks", ""
     )
     trusted_proxies: tuple[str, ...] = _setting(
-        "addresses, comma-separated, whose X-Forwarded-For is believed", ()
+        "addresses, comma-separated, whose X-Forwarded-For is believed; `unix` for who "
+        "connects to our Unix socket",
+        (),
     )
 
     @property
@@ -207,14 +209,18 @@ def _check(settings: Settings) -> None:
     for name in ("public_url", "payment_api_url"):
         _check_url(name, getattr(settings, name), {"http", "https"})
     _check_url("smtp_url", settings.smtp_url, {"smtp", "smtps"})
-    for address in settings.trusted_proxies:
+    _check_proxies(settings.trusted_proxies)
+    _check_seed(settings.subscription_key)
+
+
+def _check_proxies(addresses: tuple[str, ...]) -> None:
+    for address in set(addresses) - {"unix"}:
         try:
             ipaddress.ip_address(address)
         except ValueError:
             raise OperatorError(
                 f"'trusted_proxies': {address!r} is no IP address"
             ) from None
-    _check_seed(settings.subscription_key)
 
 
 def _check_url(name: str, text: str, schemes: set[str]) -> None:

@@ -43,7 +43,7 @@ class Clients:
         said = environ.get("HTTP_X_FORWARDED_FOR")
         for name in FORWARDED:
             environ.pop(name, None)
-        peer: str = environ["REMOTE_ADDR"]
+        peer: str = environ.get("REMOTE_ADDR", "")
         if said is None or not self._is_trusted(peer):
             return peer
         # A malformed chain tells nothing: then the proxy itself is who asked.
