@@ -122,6 +122,7 @@ UNUSABLE: dict[str, dict[str, Any]] = {
     "id-that-is-no-address": {"$id": "http://[", "$ref": "a"},
     "ref-that-is-no-address": {"$ref": "http://["},
     "endless": {"$ref": "#"},
+    "pattern-that-nests": {"pattern": "(" * 5000 + ")" * 5000},
     "endless-over-two": {
         "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
         "$ref": "#/$defs/a",

@@ -36,7 +36,10 @@ def problem(schema: dict[str, Any], content: object) -> str | None:
     except re.error as error:
         return f"'schema' is not a usable JSON Schema: a pattern: {_line(str(error))}"
     except RecursionError:
-        return "'schema' is not a usable JSON Schema: it refers to itself without end"
+        return (
+            "'schema' is not a usable JSON Schema: it refers to itself without end, or "
+            "nests too deeply"
+        )
 
 
 def _problem(schema: dict[str, Any], content: object) -> str | None:
