@@ -1,18 +1,15 @@
 """Checkout and subscription status (hub API: Subscription and billing)."""
 
 import base64
-import hashlib
-import json
-import re
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from hub_process import HubProcess
 from nacl.exceptions import BadSignatureError
-from nacl.signing import SigningKey, VerifyKey
+from nacl.signing import SigningKey
 from spec.hub_client import JSON, TIMESTAMP, Account, Answer, HubClient, client_of
+from spec.hub_statuses import printed_key, signed_digest
 from spec.hub_stripe import PAGE, Provider
 
 CHECKOUT = "/api/v1/me/checkout-session"
@@ -174,14 +171,6 @@ def test_status_of_an_account_that_never_had_one(account: Account) -> None:
     assert before <= body["expires_at"] - QUARTER_HOUR <= after
 
 
-def signed_digest(body: dict[str, Any], **other: object) -> bytes:
-    """What the signature is over: the digest of the canonical encoding."""
-    names = ("status", "subscription_id", "expires_at")
-    signed = {name: body[name] for name in names} | other
-    text = json.dumps(signed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).digest()
-
-
 def test_status_is_signed_with_the_hubs_key(account: Account) -> None:
     body = account.http.get(STATUS).json
     signature = base64.b64decode(body["signature"], validate=True)
@@ -192,14 +181,6 @@ def test_status_is_signed_with_the_hubs_key(account: Account) -> None:
     for other in ({"status": "active"}, {"expires_at": body["expires_at"] + 1}):
         with pytest.raises(BadSignatureError):
             key.verify(signed_digest(body, **other), signature)
-
-
-def printed_key(hub: HubProcess) -> VerifyKey:
-    """The public key that the operator's command prints."""
-    done = hub.command("keys")
-    assert done.returncode == 0, done.stderr
-    [text] = re.findall(r"[A-Za-z0-9+/]{43}=", done.stdout)
-    return VerifyKey(base64.b64decode(text))
 
 
 def test_operators_command_prints_the_public_key(billing: HubProcess) -> None:
@@ -236,3 +217,16 @@ def test_there_is_no_way_to_report_a_customer_id(account: Account) -> None:
     ]
 
     assert {answer.status for answer in answers} <= {404, 405}
+
+
+@pytest.mark.parametrize("field", ["success_url", "cancel_url"])
+def test_pages_after_a_checkout_exist(
+    account: Account, answering: Provider, field: str
+) -> None:
+    checkout(account.http)
+    path = answering.calls[0].form[field][0].removeprefix("https://hub.example.com")
+
+    answer = account.http.signed_in(None).get(path.replace("{", "%7B"))
+
+    assert answer.status == 200
+    assert (answer.header("Content-Type") or "").startswith("text/html")

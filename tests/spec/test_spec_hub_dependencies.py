@@ -146,3 +146,19 @@ def test_cycle_back_to_the_artifact_is_refused(author: Account) -> None:
     ]
 
     assert [answer.status for answer in answers] == [400, 400]
+
+
+@pytest.mark.parametrize("count", [2, 5000])
+def test_many_duplicates_of_a_dependency_are_one(author: Account, count: int) -> None:
+    edge = {"name": author.publish()["name"], "version": "1", "required": True}
+
+    assert author.publish(dependencies=[edge] * count)["dependencies"] == [edge]
+
+
+def test_thousands_of_missing_dependencies_are_one_400(author: Account) -> None:
+    missing = [{"name": f"missing-{n}", "version": "1"} for n in range(5000)]
+
+    answer = author.push(dependencies=missing)
+
+    assert answer.status == 400
+    assert "missing-0@1" in answer.error

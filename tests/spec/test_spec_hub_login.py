@@ -1,13 +1,16 @@
 """Login and the address that a migration made up (hub API: Authentication)."""
 
+import math
 import time
 from typing import Any
 
 import pytest
+from hub_process import HubProcess
 from spec.hub_client import PASSWORD, Account, Answer, HubClient, unique
 from spec.hub_tokens import text_of
 
 MONTH = 30 * 24 * 3600
+MOST_ROUNDS = 40
 
 
 def login(client: HubClient, email: object, password: object) -> Answer:
@@ -80,15 +83,20 @@ def test_odd_address_is_an_unknown_one(anyone: HubClient, email: str) -> None:
 def test_unknown_address_costs_the_time_of_a_known_one(
     anyone: HubClient, newcomer: Account
 ) -> None:
-    def fastest(email: str) -> float:
-        return min(seconds(email) for _ in range(5))
-
     def seconds(email: str) -> float:
         start = time.perf_counter()
         assert login(anyone, email, "wrong horse battery").status == 401
         return time.perf_counter() - start
 
-    assert fastest(f"{unique('no')}@example.com") > fastest(newcomer.email) / 2
+    stranger = f"{unique('no')}@example.com"
+    known = unknown = math.inf
+    for _ in range(MOST_ROUNDS):
+        known = min(known, seconds(newcomer.email))
+        unknown = min(unknown, seconds(stranger))
+        # Other programs make single answers late: the fastest ones tell.
+        if known < 2 * unknown and unknown < 2 * known:
+            return
+    raise AssertionError((known, unknown))
 
 
 FIELDS: dict[str, dict[str, Any]] = {
@@ -167,3 +175,14 @@ def test_backfilled_account_sets_a_real_address(anyone: HubClient) -> None:
     assert account.http.get("/api/v1/me/subscription").status == 200
     after = login(anyone, email, account.password).json
     assert after["require_email_update"] is False
+
+
+def test_login_tells_of_a_recognised_publisher(
+    hub: HubProcess, anyone: HubClient
+) -> None:
+    account = anyone.register()
+    hub.recognise(account.email)
+
+    answer = login(anyone, account.email, account.password)
+
+    assert answer.json["is_endorsed"] is True

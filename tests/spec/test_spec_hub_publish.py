@@ -1,5 +1,6 @@
 """Publishing: who may, every field's rule, and what comes back (hub API: Artifacts)."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -344,3 +345,13 @@ def test_artifact_of_an_account_whose_approval_was_taken_back(
     assert hub.command("approve", account.email, "--revoke").returncode == 0
 
     assert (account.push().status, account.push().error) == (403, PENDING)
+
+
+def test_artifact_was_created_now_in_utc(author: Account) -> None:
+    before = datetime.now(UTC)
+    created = author.publish()["created_at"]
+    after = datetime.now(UTC)
+
+    # Fractions may be cut off.
+    slack = timedelta(seconds=1)
+    assert before - slack <= datetime.fromisoformat(created) <= after + slack

@@ -252,3 +252,20 @@ def test_route_needs_a_token_of_an_account(
 
     assert answer.status == 401
     assert answer.error
+
+
+ODD_EXPIRIES = {
+    "huge": 10**30,
+    "beyond-floats": 10**400,
+    "float": 4e9,
+    "big-float": 1e308,
+}
+
+
+@pytest.mark.parametrize("expiry", ODD_EXPIRIES.values(), ids=ODD_EXPIRIES.keys())
+def test_odd_expiry_is_believed_or_refused_and_breaks_nothing(
+    anyone: HubClient, newcomer: Account, expiry: float
+) -> None:
+    token = forge(claims_of(newcomer.id, exp=expiry))
+
+    assert anyone.signed_in(token).get(ME).status in {200, 401}

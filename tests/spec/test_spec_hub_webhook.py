@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hub_process import HubProcess
 from spec.hub_client import TIMESTAMP, Account, HubClient, client_of, unique
+from spec.hub_statuses import printed_key, signed_digest
 from spec.hub_stripe import WEBHOOK, digest, event, signature, tell
 
 SECRET = "whsec_of_the_tests"
@@ -339,3 +340,12 @@ def test_webhook_without_a_secret_believes_nobody(
 
     assert answer.status >= 400
     assert newcomer.http.get(STATUS).json["subscription_id"] is None
+
+
+def test_signature_covers_the_linked_subscription(
+    paying: HubProcess, account: Account, subscription: str
+) -> None:
+    body = account.http.get(STATUS).json
+
+    assert body["subscription_id"] == subscription
+    printed_key(paying).verify(signed_digest(body), base64.b64decode(body["signature"]))
