@@ -2,7 +2,16 @@
 
 import signal
 
+import hypothesis
 import pytest
+
+# A busy machine is no failure: how long things take is measured elsewhere.
+hypothesis.settings.register_profile(
+    "busy machine",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("busy machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:  # noqa: ARG001  # pytest's name
