@@ -8,6 +8,7 @@ from falcon.testing import StartResponseMock, create_environ
 from falcon.util import CaseInsensitiveDict
 from hub_instance import Running, new_hub
 
+from redlane_hub.errors import BusyError
 from redlane_hub.http.clients import FORWARDED, Clients
 from redlane_hub.http.cors import ORIGINS
 from redlane_hub.http.shield import EVERYTHING_ELSE, LIMITS, shielded
@@ -109,6 +110,16 @@ def test_limited_answer_is_plain_text_without_a_type(client: "WSGIApplication") 
     assert answer.content == b"too many requests: try again in 60 seconds"
     assert "Content-Type" not in answer.headers
     assert answer.headers["Content-Length"] == str(len(answer.content))
+
+
+def test_a_crowd_is_answered_as_a_limit_is() -> None:
+    def crowded(_environ: Any, _start: Any) -> list[bytes]:
+        raise BusyError("come again")
+
+    answer = ask(shielded(crowded, RateLimiter(), ()), "GET", "/open")
+    assert (answer.status_code, answer.content) == (429, b"come again")
+    assert int(answer.headers["Retry-After"]) > 0
+    assert "Content-Type" not in answer.headers
 
 
 def test_limit_stands_before_everything_else(client: "WSGIApplication") -> None:

@@ -38,6 +38,7 @@ from redlane_hub.wire.strictjson import parse_json
 __all__ = ["Authenticator", "Endpoint", "falcon_resource"]
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _UUID_NAMES = frozenset({"artifact_id", "endorsement_id", "user_id"})
 _PREFIX = "Bearer "
 _JSON = "application/json"
@@ -136,6 +137,9 @@ def _checked_path(names: dict[str, str]) -> dict[str, str]:
         if not _UUID.fullmatch(names[name]):
             raise MalformedPathError(f"{name} in the path must be a UUID")
         names[name] = names[name].lower()
+    for name, value in names.items():
+        if _CONTROL.search(value):
+            raise MalformedPathError(f"{name} in the path holds a control character")
     return names
 
 

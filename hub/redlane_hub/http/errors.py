@@ -24,8 +24,6 @@ STATUSES: dict[type[errors.HubError], int] = {
 }
 """The status of each error that answers `{error}`."""
 
-_BUSY_SECONDS = 1
-
 _log = logging.getLogger(__name__)
 
 
@@ -39,7 +37,7 @@ def add_error_handlers(app: "falcon.App[falcon.Request, falcon.Response]") -> No
     app.add_error_handler(Exception, _internal)
     app.add_error_handler(errors.HubError, _hub_error)
     app.add_error_handler(errors.MalformedPathError, _malformed_path)
-    app.add_error_handler(errors.BusyError, _busy)
+    app.add_error_handler(errors.BusyError, _passed_on)
     app.set_error_serializer(_serialize)
 
 
@@ -69,17 +67,14 @@ def _malformed_path(
     response.data = str(error).encode()
 
 
-def _busy(
+def _passed_on(
     _request: falcon.Request,
-    response: falcon.Response,
+    _response: falcon.Response,
     error: errors.BusyError,
     _params: object,
 ) -> None:
-    """Answer as the rate limiter does: too many wait for one scarce thing."""
-    response.status = 429
-    response.content_type = "text/plain; charset=utf-8"
-    response.set_header("Retry-After", str(_BUSY_SECONDS))
-    response.data = str(error).encode()
+    """Leave it to the rate limits in front: they have one answer for all of these."""
+    raise error
 
 
 def _internal(

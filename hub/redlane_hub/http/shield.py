@@ -8,6 +8,7 @@ refused here costs no more than a few microseconds.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from redlane_hub.errors import BusyError
 from redlane_hub.http.answers import Answers
 from redlane_hub.http.clients import Clients
 from redlane_hub.http.cors import CrossOrigin
@@ -33,6 +34,9 @@ LIMITS = {
     ),
 }
 """The operations that have a bucket of their own."""
+
+_BUSY_SECONDS = 1
+"""When to come again if too many wait for one scarce thing."""
 
 EVERYTHING_ELSE = Limit("everything else", burst=1000, seconds=1 / 17)
 
@@ -66,9 +70,20 @@ class RateLimits:
         asked = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         limit = LIMITS.get(asked, EVERYTHING_ELSE)
         wait = self._limiter.take(limit, client_network(address))
-        if not wait:
+        if wait:
+            message = f"too many requests: try again in {wait} seconds"
+            return _too_many(start_response, message, wait)
+        try:
             return self._application(environ, start_response)
-        body = f"too many requests: try again in {wait} seconds".encode()
-        headers = [("Retry-After", str(wait)), ("Content-Length", str(len(body)))]
-        start_response("429 Too Many Requests", headers)
-        return [body]
+        except BusyError as error:
+            return _too_many(start_response, str(error), _BUSY_SECONDS)
+
+
+def _too_many(
+    start_response: "StartResponse", message: str, seconds: int
+) -> Iterable[bytes]:
+    """A 429: plain text, without a content type (hub API: Errors)."""
+    body = message.encode()
+    headers = [("Retry-After", str(seconds)), ("Content-Length", str(len(body)))]
+    start_response("429 Too Many Requests", headers)
+    return [body]
