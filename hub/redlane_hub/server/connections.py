@@ -27,6 +27,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     task_class = Answer
     error_task_class = Refusal
     parser_class = Request
+    request: Request | None
 
     def __init__(
         self,
@@ -40,6 +41,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         self.network = client_network(addr[0])
         self.active_at = time.monotonic()
         self.refused = False
+        self._request_since = self.active_at
+        self._ahead = b""
         self._moved = 0
         self._since = self.active_at
         self._moved_then = 0
@@ -50,9 +53,22 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
 
     @property
     def is_idle(self) -> bool:
-        """Whether closing it would break off nothing that a whole request asked for."""
-        receiving = self.request is not None and self.request.headers_finished
-        return not (self.requests or self.total_outbufs_len or receiving)
+        """Whether nothing is under way but, at most, half a head."""
+        return not (self.requests or self.total_outbufs_len or self._receives_body)
+
+    @property
+    def unmissed_since(self) -> float | None:
+        """Since when it does nothing, receives a body, or has its answer unread.
+
+        None while its request is being answered.
+        """
+        if self.requests:
+            return None
+        return self._request_since if self._receives_body else self.active_at
+
+    @property
+    def _receives_body(self) -> bool:
+        return self.request is not None and bool(self.request.headers_finished)
 
     def is_overdue(self, now: float) -> bool:
         """Whether its time is up; to be asked every few seconds."""
@@ -73,8 +89,12 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         return is_slow
 
     def readable(self) -> bool:
-        """Whether to read on."""
-        return self._lingers_until is not None or bool(super().readable())
+        """Whether to read on; first comes what was read already."""
+        if self._lingers_until is not None:
+            return True
+        if self._ahead and super().readable():
+            self._take(b"")
+        return bool(super().readable())
 
     def writable(self) -> bool:
         """Whether there is something to write, or to close."""
@@ -85,10 +105,40 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         self.active_at = time.monotonic()
         self._moved += len(data)
         if self._lingers_until is None:
-            return bool(super().received(data))
+            return self._take(data)
         if self._moved > _LINGER_BYTES:
             self.handle_close()
         return False
+
+    def _take(self, data: bytes) -> bool:
+        """Read the next request, and no more until its answer is out.
+
+        waitress reads ahead, and has a thread wait when nobody takes the answers.
+        """
+        with self.requests_lock:
+            if self.will_close or self.close_when_flushed:
+                return False
+            data = self._ahead + data
+            while data and not self.requests:
+                data = data[self._read_some(data) :]
+            self._ahead = data
+        return True
+
+    def _read_some(self, data: bytes) -> int:
+        """Give data to the request that is being read; how much of it that took."""
+        if self.request is None:
+            self.request = Request(self.adj)
+            self._request_since = time.monotonic()
+        request = self.request
+        taken = int(request.received(data))
+        if request.completed:
+            self.request, self.sent_continue = None, False
+            if not request.empty:
+                self.requests.append(request)
+                self.server.add_task(self)
+        elif request.expect_continue and not self.sent_continue:
+            self.send_continue()
+        return taken
 
     def send(self, data: bytes, do_close: bool = True) -> int:  # noqa: FBT001, FBT002  # waitress's signature
         """Send what the client takes; how many bytes that were."""

@@ -1,9 +1,10 @@
 """All connections of a process: how many there may be, in all and of one client.
 
-When there are too many, the one that has been idle longest makes room, so that neither
-one client nor many can keep others out by holding connections.
+When there are too many, the one that is not missed for longest makes room, so that
+neither one client nor many can keep others out by holding connections.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
@@ -15,11 +16,14 @@ class Guest(Protocol):
     """A connection, as the crowd sees it."""
 
     network: bytes
-    active_at: float
 
     @property
     def is_idle(self) -> bool:
-        """Whether it may be closed to make room."""
+        """Whether nothing is under way."""
+
+    @property
+    def unmissed_since(self) -> float | None:
+        """Since when it could be closed to make room; None for not at all."""
 
     def is_overdue(self, now: float) -> bool:
         """Whether its time is up."""
@@ -53,7 +57,7 @@ class Crowd:
         """Add a connection; if nobody can make room for it, it is closed itself."""
         own = self._networks[guest.network]
         if len(own) >= self._most_of_one and not self._is_unlimited(guest.network):
-            room = _close_idlest(own)
+            room = _close_one(own)
         else:
             room = self._count < self._most or self.make_room()
         self._networks[guest.network].add(guest)
@@ -62,8 +66,8 @@ class Crowd:
             guest.handle_close()
 
     def make_room(self) -> bool:
-        """Close the connection that has been idle longest; whether there was one."""
-        return _close_idlest(self)
+        """Close whoever is not missed for longest; whether there was anybody."""
+        return _close_one(self)
 
     def leave(self, guest: Guest) -> None:
         """Forget a connection."""
@@ -76,10 +80,15 @@ class Crowd:
             del self._networks[guest.network]
 
 
-def _close_idlest(guests: Iterable[Guest]) -> bool:
-    """Close the one that has been idle longest; whether there was one."""
-    idle = [each for each in guests if each.is_idle]
-    if not idle:
-        return False
-    min(idle, key=lambda each: each.active_at).handle_close()
-    return True
+def _close_one(guests: Iterable[Guest]) -> bool:
+    """Close the one that is not missed for longest; whether there was one."""
+    # Whoever has just come is new: connecting often does not push out others who do.
+    found: Guest | None = None
+    longest = math.inf
+    for guest in guests:
+        since = guest.unmissed_since
+        if since is not None and since < longest:
+            found, longest = guest, since
+    if found is not None:
+        found.handle_close()
+    return found is not None
