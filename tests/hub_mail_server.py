@@ -25,6 +25,7 @@ from redlane_hub.settings import Settings
 
 __all__ = [
     "MOMENT",
+    "TOKEN",
     "Certificate",
     "Letter",
     "MailServer",
@@ -184,7 +185,10 @@ def mail_server(
             )
 
     loop = asyncio.new_event_loop()
-    line = socket.create_server((host, port))
+    # Only with the protocol spelled out does asyncio turn the delay of packets off.
+    line = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    line.bind((host, port))
     made.port = line.getsockname()[1]
     server = loop.run_until_complete(loop.create_server(session, sock=line, ssl=smtps))
     thread = threading.Thread(target=loop.run_forever)
