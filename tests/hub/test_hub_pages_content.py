@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane_hub.http.pages.content import LARGEST_HIGHLIGHTED, laid_out, shown
+from redlane_hub.http.pages.content import (
+    LARGEST_HIGHLIGHTED,
+    LARGEST_SHOWN,
+    laid_out,
+    shown,
+)
 from redlane_hub.http.pages.visible import visible, visible_json
 
 JSON = st.recursive(
@@ -87,22 +92,29 @@ def test_tokens_stay_as_they_were_published(text: str) -> None:
 @given(value=JSON)
 def test_shown_content_is_text_and_spans(value: object) -> None:
     content = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-    html = str(shown(content))
+    html = str(shown(content).html)
     without = re.sub(r'<span class="[a-z0-9]+">|</span>', "", html)
     assert "<" not in without
     assert json.loads(unescape(without)) == json.loads(content)
 
 
 def test_hostile_content_is_escaped() -> None:
-    html = str(shown(b'{"</code></pre><script>alert(1)</script>":"&lt;\\u202e"}'))
+    content = b'{"</code></pre><script>alert(1)</script>":"&lt;\\u202e"}'
+    html = str(shown(content).html)
     assert "<script" not in html
     assert "</code" not in html
     assert "&amp;lt;" in html
 
 
+def test_very_large_content_is_cut() -> None:
+    content = json.dumps("é" * LARGEST_SHOWN, ensure_ascii=False).encode()
+    assert len(str(shown(content).html)) < LARGEST_SHOWN
+    assert shown(content).note == "Only the beginning"
+
+
 def test_large_content_is_plain_and_as_it_came() -> None:
     content = json.dumps(["<b>"] * LARGEST_HIGHLIGHTED).encode()
-    assert str(shown(content)) == content.decode().replace("<", "&lt;").replace(
+    assert str(shown(content).html) == content.decode().replace("<", "&lt;").replace(
         ">", "&gt;"
     ).replace('"', "&#34;")
 
@@ -114,14 +126,24 @@ def test_large_content_is_plain_and_as_it_came() -> None:
         "[" + ",".join("{}" for _ in range(20_000)) + "]",
         '"' + "\\" * 60_000 + '"',
         json.dumps("\u202e" * 10_000, ensure_ascii=False),
+        json.dumps("".join(map(chr, range(0x4E00, 0xD7FF))), ensure_ascii=False),
         "[" + "1," * 10_000 + "1]",
         "[" * 30_000,
         '"' * 60_001,
     ],
-    ids=["deep", "objects", "escapes", "hidden", "numbers", "unbalanced", "quotes"],
+    ids=[
+        "deep",
+        "objects",
+        "escapes",
+        "hidden",
+        "letters",
+        "numbers",
+        "unbalanced",
+        "quotes",
+    ],
 )
 def test_no_content_takes_long_or_grows_without_bounds(content: str) -> None:
     began = time.process_time()
-    html = str(shown(content.encode()))
+    html = str(shown(content.encode()).html)
     assert time.process_time() - began < 2
     assert len(html) < 3_000_000

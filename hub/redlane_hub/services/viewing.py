@@ -12,7 +12,7 @@ from redlane_hub.store import versions
 from redlane_hub.store.database import Database
 from redlane_hub.store.versions import Version
 
-__all__ = ["LINES", "Sheet", "Viewed", "Viewing"]
+__all__ = ["LINES", "Named", "Sheet", "Viewed", "Viewing"]
 
 LINES = 20
 """How many lines a page of a list has."""
@@ -32,6 +32,14 @@ class Sheet(Generic[Line]):
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """The versions of a name, and how many accounts they come from."""
+
+    sheet: Sheet[Version]
+    owners: int
+
+
+@dataclass(frozen=True, slots=True)
 class Viewed:
     """An artifact and what is said for it."""
 
@@ -39,9 +47,22 @@ class Viewed:
     endorsements: Sequence[Endorsement]
 
     @property
-    def own_endorsements(self) -> int:
-        """How many come from the owner, which makes them no trust at all."""
-        return sum(map(self.is_own, self.endorsements))
+    def endorsed_by_owner(self) -> bool:
+        """Whether the owner is among them, which makes it no trust at all."""
+        return any(map(self.is_own, self.endorsements))
+
+    @property
+    def endorsed_by_others(self) -> int:
+        """How many other accounts endorse it."""
+        return len(self.endorsements) - self.endorsed_by_owner
+
+    @property
+    def endorsed_by_recognised(self) -> int:
+        """How many of the other accounts are recognised publishers."""
+        return sum(
+            each.user_is_endorsed and not self.is_own(each)
+            for each in self.endorsements
+        )
 
     def is_own(self, endorsement: Endorsement) -> bool:
         """Whether it is the owner's; addresses are unique and both are today's."""
@@ -66,14 +87,15 @@ class Viewing:
         )
         return _sheet(number, found.results)
 
-    def versions(self, name: str, number: int) -> Sheet[Version]:
+    def versions(self, name: str, number: int) -> Named:
         """A name's versions, yanked ones included. Raises NotFoundError for none."""
         number = _in_range(number)
         offset = (number - 1) * LINES
-        found = versions.newest_first(self._database.reading(), name, LINES + 1, offset)
+        connection = self._database.reading()
+        found = versions.newest_first(connection, name, LINES + 1, offset)
         if not found:
             raise NotFoundError(NOT_FOUND)
-        return _sheet(number, found)
+        return Named(_sheet(number, found), versions.count_owners(connection, name))
 
     def artifact(self, name: str, version: str) -> Viewed:
         """An artifact, yanked or not. Raises NotFoundError."""

@@ -77,12 +77,11 @@ class ArtifactPages:
         """List a name's versions, whoever published them."""
         name = call.path["name"]
         try:
-            sheet = self._viewing.versions(name, _number(call.query.page))
+            named = self._viewing.versions(name, _number(call.query.page))
         except NotFoundError:
             return self._renderer.not_found()
-        owners = {each.owner for each in sheet.lines}
         return self._renderer.page(
-            "versions.html", name=name, sheet=sheet, several_owners=len(owners) > 1
+            "versions.html", name=name, sheet=named.sheet, owners=named.owners
         )
 
     @operation(
@@ -105,7 +104,6 @@ class ArtifactPages:
 
 def _values(viewed: Viewed) -> dict[str, Any]:
     fetched = viewed.fetched
-    others = len(viewed.endorsements) - viewed.own_endorsements
     return {
         "artifact": fetched.stored,
         "tags_of": json.loads(fetched.stored.tags),
@@ -117,7 +115,6 @@ def _values(viewed: Viewed) -> dict[str, Any]:
         "viewed": viewed,
         "endorsements": viewed.endorsements[:_MOST_ENDORSEMENTS],
         "unshown": max(len(viewed.endorsements) - _MOST_ENDORSEMENTS, 0),
-        "others": others,
     }
 
 

@@ -6,6 +6,7 @@ space between them is ours. What is large is shown plainly and as it came.
 
 import functools
 import re
+from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 from pygments import highlight
@@ -14,10 +15,13 @@ from pygments.lexers import JsonLexer
 
 from redlane_hub.http.pages.visible import visible_json
 
-__all__ = ["LARGEST_HIGHLIGHTED", "laid_out", "shown"]
+__all__ = ["LARGEST_HIGHLIGHTED", "LARGEST_SHOWN", "Shown", "laid_out", "shown"]
 
 LARGEST_HIGHLIGHTED = 64 * 1024
 """Highlighting more takes too long for a page."""
+
+LARGEST_SHOWN = 1024 * 1024
+"""More makes a browser slow; the rest is behind the link to the API."""
 
 _REMEMBERED = 32
 
@@ -25,13 +29,29 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 _INDENT = "  "
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The content as HTML, for inside a `pre`, and how it differs from the original."""
+
+    html: Markup
+    note: str
+
+
+def shown(content: bytes) -> Shown:
+    """The content as a page shows it."""
+    if len(content) <= LARGEST_HIGHLIGHTED and (marked := _highlighted(content)):
+        return Shown(marked, "Laid out for reading")
+    cut = len(content) > LARGEST_SHOWN
+    text = content[:LARGEST_SHOWN].decode(errors="replace")
+    note = "Only the beginning" if cut else "As published"
+    return Shown(escape(visible_json(text)), note)
+
+
 @functools.lru_cache(_REMEMBERED)
-def shown(content: bytes) -> Markup:
-    """The content as HTML, for inside a `pre`."""
-    text = content.decode(errors="replace")
-    pretty = laid_out(text)
+def _highlighted(content: bytes) -> Markup | None:
+    pretty = laid_out(content.decode(errors="replace"))
     if pretty is None:
-        return escape(visible_json(text))
+        return None
     formatter = HtmlFormatter(nowrap=True)
     marked = highlight(visible_json(pretty), JsonLexer(), formatter)
     return Markup(marked)  # noqa: S704  # Pygments escapes what it marks up
@@ -40,10 +60,8 @@ def shown(content: bytes) -> Markup:
 def laid_out(text: str) -> str | None:
     """JSON with a line for each member and element, all its tokens unchanged.
 
-    None when it is, or would become, more than a page highlights.
+    None when that would be more than a page highlights.
     """
-    if len(text) > LARGEST_HIGHLIGHTED:
-        return None
     made: list[str] = []
     length = depth = 0
     previous = ""

@@ -14,16 +14,15 @@ _PLAIN_CONTROLS = frozenset("\n\t")
 _BLANK_LETTERS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u00a0\u034f")
 """Seen as nothing or as a space, though they are no controls."""
 
-_EMOJI_STYLE = "\ufe0f"
+_VARIATIONS = (range(0xFE00, 0xFE0F), range(0x180B, 0x1810), range(0xE0100, 0xE01F0))
+"""Selectors that change nothing anyone sees; not U+FE0F, which makes emoji."""
 
 
 def visible(text: str) -> str:
     """The text with `⟨U+202E⟩` and so on in place of what cannot be seen."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        f"⟨U+{ord(each):04X}⟩" if _is_hidden(each) else each for each in text
-    )
+    return text.translate({ord(each): f"⟨U+{ord(each):04X}⟩" for each in _hidden(text)})
 
 
 def visible_json(text: str) -> str:
@@ -31,20 +30,19 @@ def visible_json(text: str) -> str:
 
     Such characters can stand only inside strings, except for a carriage return.
     """
-    if text.isascii() and "\x7f" not in text:
-        return text.replace("\r", "")
-    return "".join(
-        _escaped(each) if _is_hidden(each) else each for each in text.replace("\r", "")
-    )
+    escapes = {ord(each): _escaped(each) for each in _hidden(text)}
+    return text.translate(escapes | {ord("\r"): ""})
+
+
+def _hidden(text: str) -> set[str]:
+    return {each for each in set(text) - _PLAIN_CONTROLS if _is_hidden(each)}
 
 
 def _is_hidden(character: str) -> bool:
-    if character in _PLAIN_CONTROLS or character == _EMOJI_STYLE:
-        return False
     return (
         unicodedata.category(character) in _HIDDEN_CATEGORIES
         or character in _BLANK_LETTERS
-        or "VARIATION SELECTOR" in unicodedata.name(character, "")
+        or any(ord(character) in each for each in _VARIATIONS)
     )
 
 
