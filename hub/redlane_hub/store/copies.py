@@ -31,7 +31,7 @@ def _read_only(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     try:
         connection.execute(_SNAPSHOT)
-    except BaseException as error:
+    except sqlite3.Error as error:
         connection.close()
         has_log = Path(f"{path.resolve()}-wal").exists()
         if has_log or not isinstance(error, sqlite3.OperationalError):
