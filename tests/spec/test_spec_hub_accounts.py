@@ -308,3 +308,11 @@ def test_unapproved_account_reads_and_searches(
 
     assert [row["name"] for row in found] == [name]
     assert newcomer.http.get(f"/api/v1/artifacts/{name}/1").status == 200
+
+
+def test_addresses_differ_in_case_beyond_ascii(anyone: HubClient) -> None:
+    stem = unique("case")
+
+    answers = [register(anyone, f"{letter}{stem}@example.com") for letter in "éÉ"]
+
+    assert [answer.status for answer in answers] == [201, 201]

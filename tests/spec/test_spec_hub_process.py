@@ -7,13 +7,12 @@ import stat
 import subprocess
 from base64 import b64decode
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hub_process import HUB, HubProcess, hub_environment
-from spec.hub_client import JSON, Account, HubClient, client_of, unique
+from spec.hub_client import JSON, Account, client_of
 from spec.hub_signing import Signer
 from spec.hub_tampering import delete_rows, replace_value
 from spec.hub_tokens import claims_of, forge
@@ -195,60 +194,6 @@ def test_health_does_not_touch_the_database(own: HubProcess) -> None:
     with closing(sqlite3.connect(own.database)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         assert client_of(own).get("/health").status == 200
-
-
-def test_100_publishes_of_one_version_make_one(author: Account) -> None:
-    name = unique("race")
-
-    with ThreadPoolExecutor(16) as pool:
-        answers = list(
-            pool.map(lambda n: author.push(name, content=str(n)), range(100))
-        )
-
-    statuses = [answer.status for answer in answers]
-    assert sorted(statuses) == [201] + [409] * 99
-    won = author.http.get(f"{ARTIFACTS}/{name}/1").json
-    assert won["content"] == statuses.index(201)
-    assert won["id"] == answers[statuses.index(201)].json["id"]
-
-
-def test_20_registrations_of_one_address_make_one(anyone: HubClient) -> None:
-    body = {"email": f"{unique('race')}@example.com", "password": "12345678"}
-
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(
-            pool.map(lambda _: anyone.post("/api/v1/register", body), range(20))
-        )
-
-    statuses = [answer.status for answer in answers]
-    assert statuses.count(201) == 1
-    # What is too much to hash at once is turned away, as the rate limiter does it.
-    assert set(statuses) <= {201, 409, 429}
-    refused = [answer for answer in answers if answer.status == 429]
-    assert not [a for a in refused if (a.header("Content-Type") or "").endswith("json")]
-    assert all(answer.header("Retry-After") for answer in refused)
-
-
-def test_20_endorsements_of_one_account_make_one(
-    author: Account, rival: Account, anyone: HubClient
-) -> None:
-    path = f"{ARTIFACTS}/{author.publish()['id']}/endorsements"
-
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: rival.http.post(path, {}), range(20)))
-
-    assert sorted(answer.status for answer in answers) == [201] + [409] * 19
-    assert len(anyone.get(path).json) == 1
-
-
-def test_downloads_at_once_are_all_counted(author: Account, anyone: HubClient) -> None:
-    path = f"{ARTIFACTS}/{author.publish()['name']}/1"
-
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: anyone.get(path), range(60)))
-
-    counts = [answer.json["downloads"] for answer in answers]
-    assert sorted(counts) == list(range(1, 61))
 
 
 def test_nothing_secret_is_logged(own: HubProcess) -> None:
