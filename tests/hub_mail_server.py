@@ -119,13 +119,13 @@ class MailServer:
     async def handle_DATA(  # noqa: N802  # the name that the library calls
         self, server: SMTP, session: Session, envelope: Envelope
     ) -> str:
+        if self.dies != "before" and not self.refuse_message:
+            self._keep(session, envelope)
         if self.hold is not None:
             self.reached.set()
             await asyncio.to_thread(self.hold.wait, DEADLINE)
         if self.refuse_message:
             return self.refuse_message
-        if self.dies != "before":
-            self._keep(session, envelope)
         if self.dies:
             server.transport.abort()
         return "250 OK"

@@ -14,7 +14,7 @@ from redlane_hub.store.database import Database
 
 __all__ = ["POLL_SECONDS", "STOP_SECONDS", "ResetCourier"]
 
-POLL_SECONDS = 5.0
+POLL_SECONDS = 2.0
 """How often the queue is looked at without being woken: other processes fill it too."""
 
 STOP_SECONDS = 5.0
