@@ -321,6 +321,26 @@ def test_health_is_open(anyone: HubClient, token: str) -> None:
     assert anyone.signed_in(token).get("/health").status == 200
 
 
+CONTROLS = {
+    "nul": f"/api/v1/users/{NOBODY}%00",
+    "newline": f"/api/v1/users/{NOBODY}%0A",
+    "name": "/api/v1/artifacts/a%00/1",
+    "fingerprint": "/api/v1/me/signing-keys/%00",
+}
+
+
+@pytest.mark.parametrize("path", CONTROLS.values(), ids=CONTROLS.keys())
+def test_control_character_in_a_path_is_a_plain_text_400(
+    author: Account, path: str
+) -> None:
+    method = "DELETE" if "keys" in path else "GET"
+
+    answer = author.http.send(method, path)
+
+    assert answer.status == 400
+    assert answer.plain
+
+
 ANSWERS: dict[str, tuple[str, str, Any]] = {
     "200": ("GET", "/api/v1/artifacts/search", None),
     "400": ("POST", REGISTER, {}),
