@@ -63,7 +63,7 @@ class Metrics:
         lines.append(f"redlane_hub_rate_limited_total {sums[_LIMITED]}")
         for name, (told, value) in gauges.items():
             lines += _metric(name, "gauge", told)
-            lines.append(f"redlane_hub_{name} {value:g}")
+            lines.append(f"redlane_hub_{name} {value:.15g}")
         return "\n".join(lines) + "\n"
 
     def _requests(self, sums: Sequence[int]) -> Iterator[str]:
@@ -89,7 +89,7 @@ class Metrics:
                 total += count
                 yield f'{metric}_bucket{{operation="{name}",le="{bound}"}} {total}'
             spent = sums[row + _SUM] / _NANOSECONDS
-            yield f'{metric}_sum{{operation="{name}"}} {spent:g}'
+            yield f'{metric}_sum{{operation="{name}"}} {spent:.9f}'
             yield f'{metric}_count{{operation="{name}"}} {total}'
 
 

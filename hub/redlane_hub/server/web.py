@@ -7,7 +7,7 @@ was under way is answered.
 import errno
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from waitress import wasyncore
@@ -112,7 +112,7 @@ class WebServer:
             MOST_CONNECTIONS, MOST_OF_ONE_CLIENT, unlimited.__contains__
         )
         pairs = list(served)
-        settings = _adjustments([listener for listener, _ in pairs], body_bytes)
+        settings = _adjustments(pairs[0][0], body_bytes)
         self._acceptors = [
             self._acceptor(listener, application, settings)
             for listener, application in pairs
@@ -182,9 +182,10 @@ class WebServer:
         return made
 
 
-def _adjustments(listeners: Sequence[socket.socket], body_bytes: int) -> Adjustments:
+def _adjustments(listener: socket.socket, body_bytes: int) -> Adjustments:
     return Adjustments(
-        sockets=list(listeners),
+        # One stands for all: it takes no mixed kinds, and would bind others without.
+        sockets=[listener],
         threads=THREADS,
         # The crowd makes room before waitress would stop accepting.
         connection_limit=2 * MOST_CONNECTIONS,
