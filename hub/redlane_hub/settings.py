@@ -42,7 +42,7 @@ class Settings:
     """Every setting of a hub; the fields' metadata holds their help."""
 
     database: str = _setting("the path of the SQLite database", "hub.db")
-    listen: str = _setting("HOST:PORT to serve on", "127.0.0.1:8080")
+    listen: str = _setting("HOST:PORT or unix:/PATH to serve on", "127.0.0.1:8080")
     metrics_listen: str = _setting(
         "HOST:PORT of /metrics, on a loopback address; empty: no metrics", ""
     )

@@ -18,9 +18,9 @@ __all__ = ["register"]
 
 _DATABASE = "hub.db"
 _PATHS = (
-    ("the catalogue", "/api/v1/artifacts/search"),
-    ("one artifact", "/api/v1/artifacts/no-force-push/1.1.0"),
-    ("a set, resolved", "/api/v1/artifacts/team-baseline/2026.8/resolve"),
+    ("the catalogue", "/"),
+    ("one artifact", "/artifacts/no-force-push/1.1.0"),
+    ("the API", "/api/v1/openapi.json"),
 )
 
 
@@ -85,7 +85,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     print_line()
     if arguments.serve:
         return _serve(settings)
-    print_line(f"serve it:   {shlex.join(serve)}")
+    print_line(f"serve it:      {shlex.join(serve)}")
     _print_addresses(f"http://{arguments.listen}")
     return exit_codes.OK
 
@@ -106,7 +106,7 @@ def _new_database(directory: Path) -> Path:
 
 def _print_addresses(base_url: str) -> None:
     for label, path in _PATHS:
-        print_line(f"{label + ':':<16} {base_url}{path}")
+        print_line(f"{label + ':':<14} {base_url}{path}")
 
 
 def _serve(settings: Settings) -> int:

@@ -55,6 +55,8 @@ def tell(message: str) -> None:
 
     If nobody is left there, that changes no exit status.
     """
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()  # what was printed before is read before
     try:
         sys.stderr.write(f"redlane-hub: {single_line(message)}\n")
     except OSError:
