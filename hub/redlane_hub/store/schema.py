@@ -111,7 +111,6 @@ FIRST_TABLES = (
     CREATE INDEX artifacts_public ON artifacts(number)
     WHERE visibility = 'public' AND yanked = 0
     """,
-    "CREATE INDEX artifacts_by_owner ON artifacts(owner_id, number)",
     """
     CREATE INDEX artifacts_own ON artifacts(owner_id, number)
     WHERE visibility <> 'public' AND yanked = 0
