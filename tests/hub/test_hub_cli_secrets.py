@@ -26,12 +26,12 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_keys_prints_the_key_of_the_set_seed(directory: Path) -> None:
+def test_keys_prints_the_key_of_the_set_seed(tmp_path: Path) -> None:
     given = b64encode(SEED).decode()
-    done = operate("keys", directory=directory, subscription_key=given)
+    done = operate("keys", directory=tmp_path, subscription_key=given)
     expected = b64encode(bytes(SigningKey(SEED).verify_key)).decode()
     assert (done.returncode, done.stdout) == (0, f"{expected}\n")
-    assert not (directory / "hub.db.subscription-key").exists()
+    assert not (tmp_path / "hub.db.subscription-key").exists()
 
 
 def test_keys_prints_the_key_of_the_seed_beside_the_database(directory: Path) -> None:

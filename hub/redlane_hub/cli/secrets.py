@@ -65,7 +65,8 @@ def _keys(arguments: argparse.Namespace) -> int:
     from nacl.signing import SigningKey  # noqa: PLC0415  # slow; only needed here
 
     settings = settings_of(arguments)
-    require_database(settings.database_path)
+    if not settings.subscription_key:
+        require_database(settings.database_path)
     seed = load_secrets(settings).subscription_seed
     public_key = bytes(SigningKey(seed).verify_key)
     text = b64encode(public_key).decode()
