@@ -4,10 +4,12 @@ The tables are found by what they hold, because their names are nobody's busines
 """
 
 import sqlite3
+import time
 from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
 
-__all__ = ["delete_rows", "replace_value"]
+__all__ = ["age_table", "delete_rows", "replace_value"]
 
 
 def _tables(connection: sqlite3.Connection, *columns: str) -> list[str]:
@@ -62,3 +64,33 @@ def replace_value(database: Path, *pairs: tuple[str | bytes, str | bytes]) -> No
                         (after, before),
                     ).rowcount
     assert changed, "nothing holds any of them"
+
+
+def age_table(database: Path, holding: tuple[str | bytes, ...], seconds: int) -> None:
+    """Make everything in the table that holds one of these values older."""
+    with closing(sqlite3.connect(database)) as connection, connection:
+        _drop_triggers(connection)
+        [table] = {
+            table
+            for table in _tables(connection)
+            for column in _columns(connection, table)
+            for value in holding
+            if connection.execute(
+                f'SELECT 1 FROM "{table}" WHERE "{column}" = ?', (value,)
+            ).fetchone()
+        }
+        connection.create_function("older", 1, lambda value: _older(value, seconds))
+        for column in _columns(connection, table):
+            connection.execute(f'UPDATE "{table}" SET "{column}" = older("{column}")')
+
+
+def _older(value: object, seconds: int) -> object:
+    """An instant so much earlier, written as it was; anything else as it is."""
+    if isinstance(value, int | float):
+        for unit in (1, 10**3, 10**6, 10**9):
+            if abs(value / unit - time.time()) < 10**6:
+                return value - seconds * unit
+    if isinstance(value, str) and value.endswith("Z"):
+        instant = datetime.fromisoformat(value) - timedelta(seconds=seconds)
+        return instant.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return value
