@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hub_shelf import Put, empty_database, put, put_account
 from redlane_hub.errors import NotFoundError
 from redlane_hub.services.catalogue import Catalogue
 from redlane_hub.services.downloads import Downloads
-from redlane_hub.store.database import Database, StoreError
+from redlane_hub.store.database import Connection, Database, StoreError
 
 THREADS = 6
 FETCHES = 150
@@ -161,6 +162,45 @@ class Counting:
         self.counts: list[int] = []
         self.thread = threading.Thread(target=work, args=(self.counts,))
         self.thread.start()
+
+
+class Watched(Database):
+    """A database at whose commits somebody looks before anything else happens."""
+
+    def __init__(self, path: Path, look: Callable[[], None]) -> None:
+        super().__init__(path)
+        self._look = look
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        with super().transaction() as connection:
+            yield connection
+        self._look()
+
+
+def test_nobody_sees_a_count_twice_at_the_commit(
+    database: Database, made: list[Put]
+) -> None:
+    downloads = Downloads(database.path)
+    catalogue = Catalogue(database, downloads)
+    seen: list[int] = []
+
+    def fetch() -> None:
+        seen.append(catalogue.fetch("a", "1", None).downloads)
+        database.close()
+
+    looking = threading.Thread(target=fetch)
+
+    def look() -> None:
+        looking.start()
+        looking.join(0.2)  # it has to wait for the flush to be over
+
+    downloads._database = Watched(database.path, look)
+    catalogue.fetch("a", "1", None)
+    downloads.flush()
+    looking.join()
+    assert seen == [2]
+    assert stored(database, made[0].number) == 1
 
 
 def test_processes_add_to_one_count(database: Database, made: list[Put]) -> None:

@@ -138,10 +138,12 @@ LITERAL += ["\ufffd\ufffd\ufffd", "\uffff\uffff\uffff", "😀", "😀😀😀", 
 
 @pytest.mark.parametrize("text", LITERAL, ids=ascii)
 def test_q_is_literal_text(running: Running, ann: Publisher, text: str) -> None:
-    ann.publish("plain", description="aXb a-x name a b near \ufffe\ufffe\ufffe")
+    plain = "aXb a-x name a b near \ufffe\ufffe\ufffe"
+    ann.publish("plain", description=plain)
     ann.publish("marked", description=f"..{text}..")
     assert names(running, q=f".{text}.") == ["marked"]
-    assert names(running, q=text)[0] == "marked"
+    others = ["plain"] if text in plain else []
+    assert names(running, q=text) == ["marked", *others]
 
 
 FOLDED = {

@@ -39,9 +39,51 @@ published = st.builds(
     st.none() | texts | any_text,
     st.lists(texts.filter(bool), max_size=2, unique=True).map(tuple),
     st.sampled_from(["public", "public", "private", "draft"]),
-    st.booleans(),
+    st.sampled_from([False, False, False, True]),
 )
 viewers = st.sampled_from([None, 0, 1])
+changes = st.sampled_from([str, str.upper, str.lower, str.swapcase, str.casefold])
+
+
+@dataclass(frozen=True)
+class Search:
+    viewer: int | None
+    q: str
+    tag: str
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> tuple[list[Published], list[Search]]:
+    """Artifacts, and searches for what many of them have almost."""
+    every = draw(st.lists(published, max_size=12))
+    there = [each.name for each in every] + [each.description or "" for each in every]
+    tags = [tag for each in every for tag in each.tags]
+    found = st.sampled_from(there or [""]).flatmap(parts)
+    near = found | found | texts | any_text
+    return every, draw(
+        st.lists(
+            st.builds(
+                Search,
+                viewers,
+                near,
+                st.sampled_from(["", "", "", "x", *tags]),
+            ),
+            max_size=8,
+        )
+    )
+
+
+@st.composite
+def parts(draw: st.DrawFn, text: str) -> str:
+    """A part of the text in another case, perhaps with another character in it."""
+    start = draw(st.integers(0, len(text)))
+    part = text[start : draw(st.integers(start, len(text)))]
+    if part and draw(st.booleans()):
+        place = draw(st.integers(0, len(part) - 1))
+        other = draw(st.sampled_from(ALPHABET))
+        part = part[:place] + other + part[place + 1 :]
+    changed: str = draw(changes)(part)
+    return changed
 
 
 @pytest.fixture(scope="module")
@@ -95,24 +137,21 @@ def matches(each: Published, q: str, tag: str) -> bool:
     )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(
-    st.lists(published, max_size=12),
-    st.lists(st.tuples(viewers, texts | any_text, st.just("") | texts), max_size=6),
-    st.tuples(st.integers(1, 5), st.integers(0, 6)),
-)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=200)
+@given(scenarios(), st.tuples(st.integers(1, 5), st.integers(0, 6)))
 def test_a_search_finds_what_a_plain_search_finds(
     database: Database,
-    every: list[Published],
-    searches: list[tuple[int | None, str, str]],
+    scenario: tuple[list[Published], list[Search]],
     window: tuple[int, int],
 ) -> None:
     catalogue = Catalogue(database, Downloads(database.path))
+    every, searches = scenario
     limit, offset = window
     with undone(database) as connection:
         owners = [put_account(connection), put_account(connection)]
         publish(connection, owners, every)
-        for viewer, q, tag in searches:
+        for search in searches:
+            viewer, q, tag = search.viewer, search.q, search.tag
             seen = [
                 (str(turn), each)
                 for turn, each in reversed([*enumerate(every)])
