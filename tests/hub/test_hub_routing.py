@@ -249,10 +249,8 @@ def test_every_path_reaches_the_most_literal_operation_that_matches(
 
 def test_a_route_gives_each_operation_its_own_names() -> None:
     declared = Operation("GET", "/a/{name}/{version}", Access.ANYONE, "")
-    found = Route(("a", "{}", "yank")).names(
-        Bound(declared, lambda _call: None), {"p1": "n"}
-    )
-    assert found == {"name": "n", "version": "yank"}
+    found = Route(("a", "{}", "yank")).names(Bound(declared, lambda _call: None))
+    assert found == (("name", "p1", "{}"), ("version", "p2", "yank"))
 
 
 def test_a_path_is_a_route_of_its_own_and_meets_others_once() -> None:

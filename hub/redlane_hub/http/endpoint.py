@@ -64,8 +64,10 @@ class Endpoint:
         authenticator: Authenticator,
         largest_body: int,
     ) -> None:
-        self._route = route
-        self._bound = bound
+        self._names = route.names(bound)
+        self._declared = bound.declared
+        self._title = bound.declared.title
+        self._handler = bound.handler
         self._authenticator = authenticator
         self._largest_body = largest_body
 
@@ -73,15 +75,17 @@ class Endpoint:
         self, request: falcon.Request, response: falcon.Response, **fields: str
     ) -> None:
         """Check, call, answer; what is wrong is raised as one of the hub's errors."""
-        declared = self._bound.declared
-        request.env[OPERATION_KEY] = declared.title
-        path = _checked_path(self._route.names(self._bound, fields))
+        declared = self._declared
+        request.env[OPERATION_KEY] = self._title
+        path = _checked_path(
+            {name: fields.get(field, text) for name, field, text in self._names}
+        )
         viewer_id, caller = self._authenticate(request, declared.access)
         query = read_query(declared.query, request.query_string)
         body = self._body(request, declared)
         head = request.method == "HEAD"
         call = Call(body, query, path, viewer_id, caller, head)
-        _answer(response, declared, self._bound.handler(call))
+        _answer(response, declared, self._handler(call))
 
     def _authenticate(
         self, request: falcon.Request, access: Access
@@ -149,7 +153,8 @@ def _answer(response: falcon.Response, declared: Operation, result: object) -> N
         response.status = result.status or declared.status
         response.content_type = result.content_type
         response.data = result.body
-        response.set_headers(dict(result.headers))
+        if result.headers:
+            response.set_headers(dict(result.headers))
     elif declared.returns is not None:
         response.content_type = falcon.MEDIA_JSON
         response.data = json.dumps(written(result), ensure_ascii=False).encode()

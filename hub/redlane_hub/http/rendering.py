@@ -13,7 +13,7 @@ from redlane_hub.services.dependencies import Reached
 
 __all__ = ["artifact_json", "members_json", "search_json", "walk_json"]
 
-_FLAG = {False: "false", True: "true", None: "null"}
+_FLAG: dict[int | None, str] = {0: "false", 1: "true", None: "null"}
 
 
 def artifact_json(fetched: Fetched) -> bytes:

@@ -7,7 +7,7 @@ Paths are taken literally: one that names a segment by nothing at all is no rout
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import falcon
@@ -43,15 +43,18 @@ class Route:
         own = [method for method, each in self.bound.items() if _fields(each) == fewest]
         return sorted({*own, "OPTIONS"} | ({"HEAD"} if "GET" in own else set()))
 
-    def names(self, bound: Bound, found: Mapping[str, str]) -> dict[str, str]:
-        """The values of the operation's own path names, from Falcon's fields."""
-        return {
-            own[1:-1]: found[f"p{place}"] if _is_field(segment) else segment
+    def names(self, bound: Bound) -> tuple[tuple[str, str, str], ...]:
+        """Each of the operation's own path names, with where its value is.
+
+        That is the field of Falcon's, or the segment itself where there is none.
+        """
+        return tuple(
+            (own[1:-1], f"p{place}", segment)
             for place, (own, segment) in enumerate(
                 zip(_segments(bound.declared.path), self.segments, strict=True)
             )
             if _is_field(own)
-        }
+        )
 
 
 class Router(CompiledRouter):

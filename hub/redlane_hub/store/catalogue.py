@@ -3,19 +3,19 @@
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from redlane_hub.model import ArtifactHead, ArtifactType, Visibility
 
 __all__ = ["StoredArtifact", "download_counts", "find", "find_head", "set_yanked"]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredArtifact:
-    """Everything that a fetch needs, as one statement reads it.
+class StoredArtifact(NamedTuple):
+    """Everything that a fetch needs, as one row is read: a tuple is made in a moment.
 
     `tags`, `dependencies` and `content_schema` are JSON texts; `content` is None when
-    its row is gone, `public_key` when the owner's key cannot be resolved.
+    its row is gone, `public_key` when the owner's key cannot be resolved; the flags are
+    0 or 1.
     """
 
     number: int
@@ -37,13 +37,10 @@ class StoredArtifact:
     artifact_type: str
     yanked_reason: str | None
     dependencies: str
-    owner_is_endorsed: bool
-    key_revoked: bool
-    yanked: bool
+    owner_is_endorsed: int
+    key_revoked: int
+    yanked: int
 
-
-_FLAGS = 3
-"""The last columns are 0 or 1."""
 
 # What the caller may not see is left before its content is read: it takes no longer
 # than what does not exist.
@@ -76,9 +73,7 @@ def find(
 ) -> StoredArtifact | None:
     """The artifact, if the viewer may see it."""
     row = connection.execute(_FIND, (name, version, viewer_id)).fetchone()
-    if row is None:
-        return None
-    return StoredArtifact(*row[:-_FLAGS], *map(bool, row[-_FLAGS:]))
+    return None if row is None else StoredArtifact._make(row)
 
 
 def find_head(connection: sqlite3.Connection, artifact_id: str) -> ArtifactHead | None:

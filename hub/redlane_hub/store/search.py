@@ -7,15 +7,18 @@ gets their own list merged into the public one.
 
 import sqlite3
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from redlane_hub.store.listing import PAIR_LENGTH, SHELF_SIZE, pair_word, searchable
 
 __all__ = ["Shelves", "Summary", "Wanted", "page", "shelves"]
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """One line of a search; `tags` is a JSON text, `downloads` the stored count."""
+class Summary(NamedTuple):
+    """One line of a search, as a row is read: a tuple is made in a moment.
+
+    `tags` is a JSON text, `downloads` the stored count; the flags are 0 or 1.
+    """
 
     number: int
     id: str
@@ -28,8 +31,8 @@ class Summary:
     visibility: str
     created_at: str
     artifact_type: str
-    owner_is_endorsed: bool
-    yanked: bool
+    owner_is_endorsed: int
+    yanked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,7 @@ _SUMMARIES = """
     CROSS JOIN artifacts ON artifacts.number = page.number
     CROSS JOIN accounts ON accounts.id = owner_id
     LEFT JOIN downloads ON downloads.number = page.number
-    ORDER BY page.number DESC
 """
-_FLAGS = 2
-"""The last columns are 0 or 1."""
 
 _ONE_LIST = "SHELF LIMIT :limit OFFSET :offset"
 _TWO_LISTS = """
@@ -146,7 +146,8 @@ def page(
             "offset": wanted.offset,
         },
     )
-    return [Summary(*row[:-_FLAGS], *map(bool, row[-_FLAGS:])) for row in rows]
+    # They come in this order, though nothing but this line promises it.
+    return sorted(map(Summary._make, rows), reverse=True)
 
 
 def _lists(wanted: Wanted) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """Query strings, read into forms as bodies are (hub API: Artifacts, search)."""
 
 import dataclasses
+import functools
 import re
 import typing
 from typing import Any
@@ -28,14 +29,20 @@ def read_query(form: type[Any] | None, text: str) -> Any:  # noqa: ANN401  # the
     except (UnicodeDecodeError, ValueError):
         raise InvalidInputError("the query string is not valid UTF-8") from None
     given = dict(reversed(pairs))
-    hints = typing.get_type_hints(form)
     return form(
         **{
-            field.name: _read(hints[field.name], field.name, given[field.name])
-            for field in dataclasses.fields(form)
-            if field.name in given
+            name: _read(kind, name, given[name])
+            for name, kind in _kinds(typing.cast("Any", form)).items()
+            if name in given
         }
     )
+
+
+@functools.cache
+def _kinds(form: type[Any]) -> dict[str, Any]:
+    """The type of each field."""
+    hints = typing.get_type_hints(form)
+    return {field.name: hints[field.name] for field in dataclasses.fields(form)}
 
 
 def _read(kind: Any, name: str, text: str) -> object:  # noqa: ANN401  # any annotation
