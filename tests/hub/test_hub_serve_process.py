@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -63,8 +64,10 @@ def lives(pid: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("number", "workers"),
+    [(signal.SIGTERM, "1"), (signal.SIGINT, "1"), (signal.SIGTERM, "2")],
+)
 def test_signal_ends_it_when_what_is_under_way_is_answered(
     hub: HubProcess, number: int, workers: str
 ) -> None:
@@ -182,13 +185,45 @@ def test_no_worker_outlives_its_master(hub: HubProcess) -> None:
     until(lambda: not any(map(lives, workers)))
 
 
-def test_workers_that_cannot_start_end_it(hub: HubProcess) -> None:
-    hub.start("--workers", "2")
-    assert hub.stop() == 0
-    (hub.directory / "hub.db.secret").chmod(0o644)
-    done = run(hub.directory, "--database", "hub.db", "--workers", "2")
+def test_secret_that_others_can_read_ends_it_before_it_starts(tmp_path: Path) -> None:
+    (tmp_path / "hub.db.secret").write_text("x" * 40)
+    (tmp_path / "hub.db.secret").chmod(0o644)
+    done = run(tmp_path, "--database", "hub.db", "--workers", "2")
     assert done.returncode == 1
     assert done.stderr.startswith("redlane-hub: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_it_serves_although_nobody_reads_where(hub: HubProcess, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        hub.host, hub.port = free.getsockname()
+    listen = f"{hub.host}:{hub.port}"
+    read, write = os.pipe()
+    os.close(read)
+    command = [HUB, "serve", "--listen", listen, "--database", tmp_path / "hub.db"]
+    with subprocess.Popen(command, stdout=write, env=hub_environment({})) as process:
+        os.close(write)
+        until(lambda: answers(hub))
+        process.terminate()
+        assert process.wait(SECONDS) == 0
+
+
+def answers(hub: HubProcess) -> bool:
+    try:
+        return health(hub) == 200
+    except ConnectionError:
+        return False
+
+
+def test_it_serves_on_when_descriptors_are_short(hub: HubProcess) -> None:
+    hub.start()
+    limit = 30 + len(os.listdir(f"/proc/{hub.pid}/fd"))  # noqa: PTH208  # numbers, not paths
+    resource.prlimit(hub.pid, resource.RLIMIT_NOFILE, (limit, limit))
+    with contextlib.ExitStack() as stack:
+        for _ in range(60):
+            stack.enter_context(connect(hub)).sendall(b"GET /")
+        for _ in range(5):
+            assert health(hub) == 200
 
 
 ACTIVATE = """

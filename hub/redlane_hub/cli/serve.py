@@ -5,6 +5,7 @@ import os
 import sys
 
 from redlane_hub.cli.options import add_settings, settings_of
+from redlane_hub.cli.output import drop_stream
 from redlane_hub.cli.parser import Commands, add_command
 from redlane_hub.server.service import serve
 from redlane_hub.store import lease
@@ -39,5 +40,8 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _announce(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    except OSError:  # nobody listens to us, but there are others to serve
+        drop_stream(sys.stdout)

@@ -5,6 +5,7 @@ request that arrives and an answer that is read must move by 500 bytes a second,
 at every 20 s; a request's head is too short to go on for longer.
 """
 
+import logging
 import socket
 import time
 from typing import Any
@@ -19,6 +20,8 @@ __all__ = ["Connection"]
 _LEAST_BYTES_A_SECOND = 500
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 16 * 1024 * 1024
+
+_log = logging.getLogger(__name__)
 
 
 class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
@@ -147,6 +150,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
             self.active_at = time.monotonic()
             self._moved += sent
         return sent
+
+    def handle_error(self) -> None:
+        """Close after an error that nobody foresaw, and log it without the address."""
+        _log.exception("A connection failed.")
+        self.handle_close()
 
     def handle_write(self) -> None:
         """Write; and close after a refusal so that the client can read it."""

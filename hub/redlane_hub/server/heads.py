@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 __all__ = ["Refused", "early_problem", "head_problem"]
 
-_STRAY = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)")
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\r\n"))
 _REQUEST_LINE = re.compile(
     rb"([!#$%&'*+.^_`|~0-9A-Z-]+) ([\x21-\x7e]+) HTTP/([0-9])\.([0-9])"
 )
@@ -61,9 +60,11 @@ class Refused:
 
 def early_problem(start: bytes) -> Refused | None:
     """What is wrong with the start of a head, though its end is not there yet."""
-    if _STRAY.search(start):
+    returns = start.count(b"\r") - start.endswith(b"\r")
+    if not start.count(b"\r\n") == start.count(b"\n") == returns:
         return Refused("the lines of a request must end with CR LF")
-    if _CONTROL.search(start):
+    # Many times as fast as a pattern, and this is done for every request.
+    if len(start.translate(None, _CONTROLS)) != len(start):
         return Refused("the request's head holds a control character")
     return None
 

@@ -39,12 +39,20 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str)
 
 
+def _without_the_request(record: logging.LogRecord) -> bool:
+    """Have waitress say that something failed, not for whom: the traceback remains."""
+    record.msg, record.args = "The web server failed.", ()
+    return True
+
+
 def start_logging(level: str, stream: TextIO | None = None) -> None:
     """Log records of `level` (debug, info, warning, error) and above."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    web = logging.getLogger("waitress")
     # It warns for every request that has to wait, and says nothing of any use at info.
-    logging.getLogger("waitress").setLevel(logging.ERROR)
+    web.setLevel(logging.ERROR)
+    web.filters = [_without_the_request]
     logging.captureWarnings(capture=True)
     logging.raiseExceptions = False

@@ -10,14 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from redlane_hub.server.counters import Counters
 
-__all__ = ["BUCKETS", "MOST_OPERATIONS", "OTHER", "Metrics", "counters_for"]
+__all__ = ["BUCKETS", "MOST_OPERATIONS", "OTHER", "REFUSED", "Metrics", "counters_for"]
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper bounds of the durations' buckets, in seconds."""
 
 MOST_OPERATIONS = 128
 OTHER = "other"
-"""What has no operation: unknown routes, and what never came so far."""
+"""What has no operation: unknown routes, and what the rate limits refuse."""
+
+REFUSED = "refused"
+"""What is no request that could be read, so that the application never saw it."""
 
 _CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx")
 _HUNDRED = 100
@@ -38,7 +41,7 @@ class Metrics:
     """The counters with their meaning; every process names the same operations."""
 
     def __init__(self, counters: Counters, operations: Iterable[str]) -> None:
-        names = [OTHER, *sorted(set(operations))][:MOST_OPERATIONS]
+        names = [OTHER, REFUSED, *sorted(set(operations))][:MOST_OPERATIONS]
         self._rows = {name: place * _ROW for place, name in enumerate(names)}
         self._counters = counters
 

@@ -105,4 +105,5 @@ class Refusal(ErrorTask):  # type: ignore[misc]  # waitress has no types
         self.set_close_on_finish()
         self.content_length = len(body)
         self.channel.refused = True
+        self.channel.server.count_refusal(error.code)
         self.write(body)

@@ -64,6 +64,7 @@ class _Acceptor:
     socket: socket.socket
     crowd: Crowd
     patience: float
+    count_refusal: Callable[[int], None]
     stopping = False
 
     def handle_accept(self) -> None:
@@ -71,11 +72,15 @@ class _Acceptor:
         for _ in range(_MOST_ACCEPTED):
             try:
                 connection, address = self.socket.accept()
-                self.set_socket_options(connection)  # type: ignore[attr-defined]  # waitress's
             except OSError as error:
                 if error.errno in _NO_DESCRIPTORS:
                     self.crowd.make_room()
                 return
+            try:
+                self.set_socket_options(connection)  # type: ignore[attr-defined]  # waitress's
+            except OSError:  # it has gone already
+                connection.close()
+                continue
             peer = self.fix_addr(address)  # type: ignore[attr-defined]  # waitress's
             Connection(self, connection, peer, self.adj, map=self._map)  # type: ignore[attr-defined]  # waitress's
 
@@ -92,7 +97,8 @@ class WebServer:
     """Serves WSGI applications, each on its listening socket, with 16 threads.
 
     `proxies` may hold any number of connections, since they speak for others.
-    `patience` is how long a client may do nothing, or be slow.
+    `patience` is how long a client may do nothing, or be slow. `count_refusal` gets the
+    status of each answer that is not the application's.
     """
 
     def __init__(
@@ -101,7 +107,9 @@ class WebServer:
         body_bytes: int,
         proxies: Iterable[str] = (),
         patience: float = CHANNEL_SECONDS,
+        count_refusal: Callable[[int], None] = lambda _status: None,
     ) -> None:
+        self._count_refusal = count_refusal
         self._patience = patience
         self._map: dict[int, Any] = {}
         self._stopping = False
@@ -179,6 +187,7 @@ class WebServer:
             sockinfo=(listener.family, listener.type, None, None),
         )
         made.crowd, made.patience = self._crowd, self._patience
+        made.count_refusal = self._count_refusal
         return made
 
 

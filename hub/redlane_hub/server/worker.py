@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from redlane_hub.app import Hub
 from redlane_hub.security.ratelimit import RateLimiter
 from redlane_hub.server.counters import Counters
-from redlane_hub.server.metrics import Metrics
+from redlane_hub.server.metrics import REFUSED, Metrics
 from redlane_hub.server.observed import MetricsPage, Observed
 from redlane_hub.server.web import WebServer
 from redlane_hub.settings import Settings
@@ -50,6 +50,7 @@ class Worker:
             self._served(metrics),
             self._hub.largest_body,
             shared.settings.trusted_proxies,
+            count_refusal=lambda status: metrics.count(REFUSED, status, 0.0),
         )
 
     def run(self, ready: Callable[[], None], each_turn: Callable[[], None]) -> None:
