@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from redlane_hub.store.database import Database
+from redlane_hub.store.files import create_private
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
+    create_private(tmp_path / "hub.db")
     made = Database(tmp_path / "hub.db")
     with made.transaction() as connection:
         connection.execute("CREATE TABLE counts (value INTEGER)")
@@ -134,6 +136,7 @@ def test_connections_are_set_up(database: Database, name: str, setting: object) 
 
 
 def test_what_need_not_be_durable_is_not(tmp_path: Path) -> None:
+    create_private(tmp_path / "hub.db")
     lax = Database(tmp_path / "hub.db", durable=False)
     assert lax.reading().execute("PRAGMA synchronous").fetchone()[0] == 1
 

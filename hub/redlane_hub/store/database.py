@@ -2,7 +2,9 @@
 
 A read that is upgraded to a write fails at once when another writer was faster,
 whatever the timeout; so every write is `BEGIN IMMEDIATE`. Writes of one process queue
-on a lock of its own, which wakes at once; the busy timeout is for other processes.
+on a lock of its own, which wakes at once; the busy timeout is for other processes. Only
+so many wait for long: when another process holds the database, threads stay free for
+those who read.
 """
 
 import sqlite3
@@ -10,6 +12,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from redlane_hub.errors import BusyError
+from redlane_hub.store.presence import Presence, TrackedConnection
 
 __all__ = ["BUSY_SECONDS", "Connection", "Database", "StoreError"]
 
@@ -21,6 +26,12 @@ StoreError = sqlite3.Error
 
 BUSY_SECONDS = 5.0
 """How long a writer waits for another before it gives up."""
+
+_MOST_PATIENT = 12
+"""So many writers of a process may wait that long."""
+
+_IMPATIENT_SECONDS = 1.0
+"""How long the others wait: ten times what the writes before them take on a disk."""
 
 _CACHED_STATEMENTS = 256
 
@@ -36,55 +47,96 @@ class Database:
     def __init__(self, path: Path, *, durable: bool = True) -> None:
         self.path = path
         self._synchronous = "FULL" if durable else "NORMAL"
+        self._presence = Presence(path)
         self._local = threading.local()
+        self._patient = threading.Semaphore(_MOST_PATIENT)
         self._writing = threading.Lock()
 
     def reading(self) -> sqlite3.Connection:
         """The connection of this thread, for statements that only read."""
-        connection: sqlite3.Connection | None = getattr(self._local, "open", None)
+        local = self._local
+        connection: sqlite3.Connection | None = getattr(local, "open", None)
+        if connection is not None and self._presence.is_replaced(local.file):
+            self.close()
+            connection = None
         if connection is None:
-            connection = self._local.open = self._connect()
+            local.open, local.file = self._presence.open(self._connect)
+            connection = local.open
         return connection
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A write: all of it, or none.
 
-        Raises sqlite3.OperationalError when it waited 5 s for others in vain.
+        Raises sqlite3.OperationalError when it waited 5 s for others in vain, and
+        BusyError when too many wait already.
         """
-        if not self._writing.acquire(timeout=BUSY_SECONDS):
-            raise sqlite3.OperationalError("database is locked")
-        try:
+        with self._turn():
             connection = self.reading()
-            connection.execute("BEGIN IMMEDIATE")
+            self._presence.check()
             try:
+                connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                # SQLite has rolled back by itself when the disk is full.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._roll_back(connection)
                 raise
-        finally:
-            self._writing.release()
 
     def close(self) -> None:
         """Close this thread's connection, if it has one."""
-        connection: sqlite3.Connection | None = getattr(self._local, "open", None)
+        connection: TrackedConnection | None = getattr(self._local, "open", None)
         if connection is not None:
-            connection.close()
             del self._local.open
+            self._presence.close(connection)
 
-    def _connect(self) -> sqlite3.Connection:
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until no other thread of this process writes."""
+        is_patient = self._patient.acquire(blocking=False)
+        try:
+            patience = BUSY_SECONDS if is_patient else _IMPATIENT_SECONDS
+            if not self._writing.acquire(timeout=patience):
+                if is_patient:
+                    raise sqlite3.OperationalError("database is locked")
+                raise BusyError("too many writes are waiting: try again in a moment")
+            try:
+                yield
+            finally:
+                self._writing.release()
+        finally:
+            if is_patient:
+                self._patient.release()
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        """Undo what a transaction has done, if SQLite has not done so by itself."""
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            # Closing undoes it, too. Open, it would hold the lock for ever.
+            self.close()
+
+    def _connect(self) -> TrackedConnection:
+        # Never made here: an empty one in the place of one that somebody moved.
         connection = sqlite3.connect(
-            self.path,
+            f"{self.path.absolute().as_uri()}?mode=rw",
+            uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,
             cached_statements=_CACHED_STATEMENTS,
+            factory=TrackedConnection,
         )
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
-        return connection
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
