@@ -11,6 +11,7 @@ import sqlite3
 
 __all__ = [
     "PAIR_LENGTH",
+    "PIECE_LENGTH",
     "SHELF_SIZE",
     "list_artifact",
     "pair_word",
@@ -22,7 +23,10 @@ SHELF_SIZE = 1 << 32
 """In the search tables, an artifact's row is its shelf times this, plus its number."""
 
 PAIR_LENGTH = 2
-"""Substrings up to this length are found as words, longer ones as phrases."""
+"""Substrings up to this length are found as words, longer ones by their pieces."""
+
+PIECE_LENGTH = 3
+"""What the full-text index takes a text apart into."""
 
 _UNTOUCHED = "\uffff"
 

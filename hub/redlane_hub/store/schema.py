@@ -147,13 +147,14 @@ FIRST_TABLES = (
         count INTEGER NOT NULL DEFAULT 0
     )
     """,
-    # Substrings of three characters and more, case folded before they come here. Filled
-    # by `listing`: a trigger may not write to a virtual table where schemas are not
-    # trusted. A row's id is its shelf and its number.
+    # Substrings of three characters, case folded before they come here. Filled by
+    # `listing`: a trigger may not write to a virtual table where schemas are not
+    # trusted. A row's id is its shelf and its number. Where in a text they stand is not
+    # kept: texts that repeat themselves would make searches slow.
     """
     CREATE VIRTUAL TABLE artifact_search USING fts5(
         name, description,
-        content='', columnsize=0, tokenize='trigram case_sensitive 1'
+        content='', columnsize=0, detail='none', tokenize='trigram case_sensitive 1'
     )
     """,
     # Substrings of one and two characters, spelled as words.

@@ -9,7 +9,13 @@ import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from redlane_hub.store.listing import PAIR_LENGTH, SHELF_SIZE, pair_word, searchable
+from redlane_hub.store.listing import (
+    PAIR_LENGTH,
+    PIECE_LENGTH,
+    SHELF_SIZE,
+    pair_word,
+    searchable,
+)
 
 __all__ = ["Shelves", "Summary", "Wanted", "page", "shelves"]
 
@@ -97,8 +103,8 @@ _WITH_PAIR = f"""
     AND rowid BETWEEN :public * {SHELF_SIZE} AND (:public + 1) * {SHELF_SIZE} - 1
     ORDER BY rowid DESC
 """  # noqa: S608  # a constant of ours
-# The index knows no character apart from its likes at the very edge of Unicode, and it
-# is asked for the ends of long texts only: so every hit is looked at.
+# The index says which artifacts hold all pieces of the text, in whatever order and
+# field: so every hit is looked at.
 _WITH_TEXT = f"""
     SELECT number FROM artifact_search
     CROSS JOIN artifacts
@@ -110,7 +116,8 @@ _WITH_TEXT = f"""
     ORDER BY artifact_search.rowid DESC
 """  # noqa: S608  # as above
 
-_LONGEST_PHRASE = 64
+_MOST_PIECES = 32
+"""More would make the index slower to ask, and hardly tell more apart."""
 
 
 def shelves(connection: sqlite3.Connection, viewer_id: str | None) -> Shelves:
@@ -164,10 +171,20 @@ def _lists(wanted: Wanted) -> tuple[str, str]:
 
 
 def _words(text: str) -> str:
-    """What the full-text index is asked for."""
+    """What the full-text index is asked for.
+
+    Only for pieces, each once, and never for a phrase: where a phrase repeats itself,
+    every place of every artifact that repeats itself too would be compared.
+    """
     if len(text) <= PAIR_LENGTH:
         return f'"{pair_word(text)}"'
-    ends = {text[:_LONGEST_PHRASE], text[-_LONGEST_PHRASE:]}
-    return " AND ".join(
-        '"' + searchable(end).replace('"', '""') + '"' for end in sorted(ends)
-    )
+    pieces = _pieces(searchable(text))
+    return " AND ".join('"' + each.replace('"', '""') + '"' for each in pieces)
+
+
+def _pieces(text: str) -> list[str]:
+    """Some of the text's different pieces, from all over it."""
+    last = len(text) - PIECE_LENGTH
+    every = {text[place : place + PIECE_LENGTH]: None for place in range(last + 1)}
+    pieces = list(every)
+    return pieces[:: -(-len(pieces) // _MOST_PIECES)]
