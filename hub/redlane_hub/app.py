@@ -35,6 +35,7 @@ from redlane_hub.services.dependencies import Dependencies
 from redlane_hub.services.downloads import Downloads
 from redlane_hub.services.endorsements import Endorsements
 from redlane_hub.services.keys import Keys
+from redlane_hub.services.pending import PendingCounts
 from redlane_hub.services.publishing import Publishing
 from redlane_hub.services.reset_mail import ResetCourier
 from redlane_hub.services.resets import Resets
@@ -58,7 +59,7 @@ class Hub:
     """Everything that one process consists of: `app`, and what works behind it.
 
     The database must be migrated (`store.migrations.migrate`). Processes that serve
-    together share one `limiter`.
+    together share one `limiter` and the counts of `downloads`.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Hub:
         *,
         clock: Clock = system_clock,
         limiter: RateLimiter | None = None,
+        downloads: PendingCounts | None = None,
     ) -> None:
         self._settings = settings
         self._clock = clock
@@ -89,7 +91,7 @@ class Hub:
             configured=self._courier is not None,
             wake=self._courier.wake if self._courier else lambda: None,
         )
-        self._downloads = Downloads(settings.database_path)
+        self._downloads = Downloads(settings.database_path, downloads)
         self._catalogue = Catalogue(self._database, self._downloads)
         self._dependencies = Dependencies(self._database)
         self._yanking = Yanking(self._database)

@@ -21,6 +21,7 @@ from redlane_hub.errors import OperatorError
 
 __all__ = [
     "ENVIRONMENT_PREFIX",
+    "MOST_WORKERS",
     "Settings",
     "environment_name",
     "load_settings",
@@ -28,6 +29,9 @@ __all__ = [
 ]
 
 ENVIRONMENT_PREFIX = "REDLANE_HUB_"
+
+MOST_WORKERS = 64
+"""One for each processor is enough; a slip of a digit must not fork without end."""
 
 _SEED_BYTES = 32
 _HIGHEST_PORT = 65535
@@ -202,8 +206,10 @@ def _checked(value: object, kind: type[Any], message: str) -> Any:  # noqa: ANN4
 
 def _check(settings: Settings) -> None:
     """Refuse values that cannot work, before anything starts."""
-    if settings.workers < 1 or settings.max_content_bytes < 1:
-        raise OperatorError("'workers' and 'max_content_bytes' must be 1 or more")
+    if not 1 <= settings.workers <= MOST_WORKERS:
+        raise OperatorError(f"'workers' must be 1 to {MOST_WORKERS}")
+    if settings.max_content_bytes < 1:
+        raise OperatorError("'max_content_bytes' must be 1 or more")
     if settings.log_level not in {"debug", "info", "warning", "error"}:
         raise OperatorError("'log_level' must be debug, info, warning or error")
     for name in ("public_url", "payment_api_url"):

@@ -57,6 +57,27 @@ def test_rate_limit_is_of_all_processes_together(
     assert statuses.count(400) == count
 
 
+def test_each_fetch_counts_itself_whichever_process_answers(
+    client: HubClient, publisher: Account
+) -> None:
+    path = f"{ARTIFACTS}/{publisher.publish()['name']}/1"
+
+    counts = [client.get(path).json["downloads"] for _ in range(ROUNDS)]
+
+    assert counts == list(range(1, ROUNDS + 1))
+
+
+def test_fetches_at_once_are_all_counted_at_once(
+    client: HubClient, publisher: Account
+) -> None:
+    path = f"{ARTIFACTS}/{publisher.publish()['name']}/1"
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: client.get(path), range(40)))
+
+    assert client.get(path).json["downloads"] == 41
+
+
 def test_no_download_is_lost(client: HubClient, publisher: Account) -> None:
     name = publisher.publish()["name"]
     with ThreadPoolExecutor(8) as pool:

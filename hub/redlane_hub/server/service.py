@@ -20,6 +20,7 @@ from redlane_hub.server.sockets import (
     url_of,
 )
 from redlane_hub.server.worker import Shared, Worker
+from redlane_hub.services.pending import OwnCounts, SharedCounts
 from redlane_hub.settings import Settings
 from redlane_hub.store.migrations import migrate
 
@@ -65,21 +66,23 @@ def serve(
 
 def _prepare(settings: Settings, environ: Mapping[str, str]) -> Shared:
     """All that can be wrong with the machine is found here, before anything starts."""
-    migrate(settings.database_path)
-    load_secrets(settings)
     metrics = settings.metrics_listen
     metrics_listeners = loopback_sockets(metrics) if metrics else []
     listeners = listening_sockets(settings.listen, environ)
+    migrate(settings.database_path)
+    load_secrets(settings)
     place = url_of(listeners[0])
     if place.startswith("http://"):
         # The port that was got, where any was asked for: links are made of it.
         listen = place.removeprefix("http://")
         settings = dataclasses.replace(settings, listen=listen)
+    several = settings.workers > 1
     return Shared(
         settings,
         listeners,
         metrics_listeners,
-        RateLimiter(processes=settings.workers > 1),
+        RateLimiter(processes=several),
+        SharedCounts() if several else OwnCounts(),
         counters_for(settings.workers),
     )
 

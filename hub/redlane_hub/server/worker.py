@@ -13,6 +13,7 @@ from redlane_hub.server.counters import Counters
 from redlane_hub.server.metrics import REFUSED, Metrics
 from redlane_hub.server.observed import MetricsPage, Observed
 from redlane_hub.server.web import WebServer
+from redlane_hub.services.pending import PendingCounts
 from redlane_hub.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Shared:
     listeners: Sequence[socket.socket]
     metrics_listeners: Sequence[socket.socket]
     limiter: RateLimiter
+    downloads: PendingCounts
     counters: Counters
 
 
@@ -44,7 +46,9 @@ class Worker:
         _raise_descriptor_limit()
         self._shared = shared
         shared.counters.work_as(number)
-        self._hub = Hub(shared.settings, limiter=shared.limiter)
+        self._hub = Hub(
+            shared.settings, limiter=shared.limiter, downloads=shared.downloads
+        )
         metrics = Metrics(shared.counters, self._hub.operations)
         self._server = WebServer(
             self._served(metrics),
