@@ -43,6 +43,9 @@ _UUID_NAMES = frozenset({"artifact_id", "endorsement_id", "user_id"})
 _PREFIX = "Bearer "
 _JSON = "application/json"
 
+_SMALL_BODY = 128 * 1024
+"""How many bytes a body may have, but for the operations that take more."""
+
 
 class Authenticator(Protocol):
     """Who a bearer token stands for."""
@@ -69,7 +72,10 @@ class Endpoint:
         self._title = bound.declared.title
         self._handler = bound.handler
         self._authenticator = authenticator
-        self._largest_body = largest_body
+        takes_more = bound.declared.takes_large_body
+        self._largest_body = (
+            largest_body if takes_more else min(largest_body, _SMALL_BODY)
+        )
 
     def __call__(
         self, request: falcon.Request, response: falcon.Response, **fields: str

@@ -28,6 +28,7 @@ class PublishingResource:
             body=PublishForm,
             returns=PublishedForm,
             errors=(400, 409, 413, 415),
+            takes_large_body=True,
             links=(
                 *(Link(each, _AT) for each in ("fetch", "members", "resolve")),
                 *(
