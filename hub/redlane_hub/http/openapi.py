@@ -212,8 +212,9 @@ def _responses(declared: Operation) -> dict[str, Any]:
     errors = {*declared.errors, *_REASONS[declared.access], 500}
     if declared.body is not None:
         errors |= {400, 413, 415}
-    plain = _has_checked_id(declared)
-    if declared.query is not None or "{" in declared.path:
+    # What no path can hold is told in plain text, before all else.
+    plain = "{" in declared.path
+    if declared.query is not None or plain:
         errors |= {400}
     return {
         str(declared.status): answer,
@@ -223,12 +224,6 @@ def _responses(declared: Operation) -> dict[str, Any]:
             "headers": {"Retry-After": {"schema": {"type": "integer", "minimum": 1}}},
         },
     }
-
-
-def _has_checked_id(declared: Operation) -> bool:
-    return any(
-        f"{{{name}}}" in declared.path for name in _PATH_SCHEMAS if "_id" in name
-    )
 
 
 def _error(status: int, *, plain: bool) -> dict[str, Any]:
