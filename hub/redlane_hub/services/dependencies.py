@@ -1,5 +1,7 @@
 """What an artifact needs: a set's members, and the whole walk (hub API: resolve)."""
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redlane_hub.errors import InvalidInputError, NotFoundError
@@ -8,10 +10,18 @@ from redlane_hub.services.catalogue import NOT_FOUND
 from redlane_hub.store import dependencies
 from redlane_hub.store.database import Connection, Database
 
-__all__ = ["DEEPEST", "Dependencies", "Reached"]
+__all__ = ["DEEPEST", "MOST_EDGES", "Dependencies", "Reached", "check_walk"]
 
 DEEPEST = 50
 """How many hops from its root a walk goes."""
+
+
+MOST_EDGES = 10_000
+"""How many needs a walk may pass; an artifact whose walk has more is not published.
+
+Walks go from each artifact to all it needs, so some hundred that all need some hundred
+others would make one read pass millions of them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,25 @@ class Dependencies:
         ):
             raise NotFoundError(NOT_FOUND)
         return _walk(connection, root.number, (name, version))
+
+
+def check_walk(connection: Connection, needed: Sequence[Dependency]) -> None:
+    """Raise InvalidInputError where a walk from what needs these would be too long."""
+    passed = len(needed)
+    level = seen = dependencies.numbers_of(connection, needed)
+    for _ in range(2, DEEPEST + 1):
+        edges = dependencies.edges(connection, level)
+        found = list(itertools.islice(edges, MOST_EDGES + 1 - passed))
+        passed += len(found)
+        if passed > MOST_EDGES:
+            raise InvalidInputError(
+                f"'dependencies' lead to more than {MOST_EDGES} needs in all: "
+                "depend on less"
+            )
+        level = {each.number for each in found if each.number is not None} - seen
+        if not level:
+            break
+        seen |= level
 
 
 def _walk(

@@ -16,6 +16,7 @@ from redlane_hub.wire.publishing import (
     LONGEST_NAME,
     LONGEST_TAG,
     LONGEST_VERSION,
+    MOST_DEPENDENCIES,
     MOST_TAGS,
     NAME_PATTERN,
     VERSION_PATTERN,
@@ -24,6 +25,7 @@ from redlane_hub.wire.publishing import (
 from redlane_hub.wire.strictjson import parse_json
 
 __all__ = [
+    "check_dependencies",
     "check_description",
     "check_name",
     "check_set",
@@ -110,6 +112,15 @@ def check_set(
     """A set groups something."""
     if artifact_type is ArtifactType.SET and not dependencies:
         raise InvalidInputError("'dependencies': a set needs at least one")
+
+
+def check_dependencies(dependencies: tuple[Dependency, ...]) -> None:
+    """How many, duplicates left out."""
+    if len(dependencies) > MOST_DEPENDENCIES:
+        raise InvalidInputError(
+            f"'dependencies' must be at most {MOST_DEPENDENCIES}, "
+            f"not {len(dependencies)}"
+        )
 
 
 def distinct_dependencies(forms: Iterable[DependencyForm]) -> tuple[Dependency, ...]:

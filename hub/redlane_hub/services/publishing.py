@@ -19,6 +19,7 @@ from redlane_hub.identifiers import new_id
 from redlane_hub.model import Account, Dependency, SigningKey
 from redlane_hub.security import signatures
 from redlane_hub.services import publish_rules as rules
+from redlane_hub.services.dependencies import check_walk
 from redlane_hub.settings import Settings
 from redlane_hub.store import accounts, artifacts, keys
 from redlane_hub.store.artifacts import NewArtifact
@@ -91,6 +92,7 @@ class Publishing:
         artifact_type = rules.read_artifact_type(form.artifact_type)
         dependencies = rules.distinct_dependencies(form.dependencies)
         rules.check_set(artifact_type, dependencies)
+        rules.check_dependencies(dependencies)
         self._check_dependencies(caller_id, form, dependencies)
         content_hash = signatures.content_hash(content)
         return NewArtifact(
@@ -133,6 +135,7 @@ class Publishing:
                 )
         if itself or artifacts.reaches(reading, dependencies, target, _MOST_VISITED):
             raise InvalidInputError(f"'dependencies' form a cycle back to '{target}'")
+        check_walk(reading, dependencies)
 
     def _signature(
         self, caller_id: str, form: PublishForm, content_hash: str

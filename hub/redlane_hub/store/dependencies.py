@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redlane_hub.model import Dependency
 
-__all__ = ["Edge", "Root", "edges", "find_root"]
+__all__ = ["Edge", "Root", "edges", "find_root", "numbers_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,12 @@ _EDGES = """
     AND artifacts.version = needed.value ->> 'version'
 """
 
+_NUMBERS = """
+    SELECT number FROM json_each(?) AS named
+    CROSS JOIN artifacts
+    ON name = named.value ->> 0 AND version = named.value ->> 1
+"""
+
 
 def find_root(connection: sqlite3.Connection, name: str, version: str) -> Root | None:
     """The artifact, whoever may see it."""
@@ -57,3 +63,11 @@ def edges(connection: sqlite3.Connection, numbers: Iterable[int]) -> Iterator[Ed
     rows = connection.execute(_EDGES, (json.dumps(list(numbers)),))
     for name, version, required, number in rows:
         yield Edge(Dependency(name, version, bool(required)), number)
+
+
+def numbers_of(
+    connection: sqlite3.Connection, needed: Iterable[Dependency]
+) -> set[int]:
+    """The numbers of those artifacts that there are."""
+    named = json.dumps([(each.name, each.version) for each in needed])
+    return {number for (number,) in connection.execute(_NUMBERS, (named,))}

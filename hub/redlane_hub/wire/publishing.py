@@ -14,6 +14,7 @@ __all__ = [
     "LONGEST_NAME",
     "LONGEST_TAG",
     "LONGEST_VERSION",
+    "MOST_DEPENDENCIES",
     "MOST_TAGS",
     "NAME_PATTERN",
     "VERSION_PATTERN",
@@ -36,6 +37,9 @@ LONGEST_TAG = 64
 """Lengths are in characters (code points)."""
 
 MOST_TAGS = 20
+
+MOST_DEPENDENCIES = 1000
+"""Duplicates left out; with what these need in turn there may be some more."""
 
 
 @dataclass(frozen=True, slots=True)
