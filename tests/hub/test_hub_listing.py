@@ -6,7 +6,12 @@ import pytest
 from hub_shelf import empty_database, put, put_account
 
 from redlane_hub.store.database import Database
-from redlane_hub.store.listing import SHELF_SIZE, list_artifact, unlist_artifact
+from redlane_hub.store.listing import (
+    SHELF_SIZE,
+    list_artifact,
+    piece_word,
+    unlist_artifact,
+)
 
 
 @pytest.fixture
@@ -16,9 +21,10 @@ def database(tmp_path: Path) -> Iterator[Database]:
     made.close()
 
 
-def entries(connection: sqlite3.Connection, phrase: str) -> list[tuple[int, int]]:
+def entries(connection: sqlite3.Connection, piece: str) -> list[tuple[int, int]]:
     rows = connection.execute(
-        "SELECT rowid FROM artifact_search WHERE artifact_search MATCH ?", (phrase,)
+        "SELECT rowid FROM artifact_pieces WHERE artifact_pieces MATCH ?",
+        (f'"{piece_word(piece)}"',),
     )
     return [divmod(row, SHELF_SIZE) for (row,) in rows]
 
@@ -33,7 +39,7 @@ def test_each_owner_has_a_shelf_of_what_others_do_not_see(database: Database) ->
         seen = put(connection, ann, "shown", tags=["t"])
         hers = put(connection, ann, "shown-to-ann", visibility="private", tags=["t"])
         his = put(connection, bob, "shown-to-bob", visibility="draft", tags=["t"])
-    found = entries(connection, "sho AND own")
+    found = entries(connection, "shown")
     assert [number for _, number in found] == [his.number, hers.number, seen.number]
     assert len({shelf for shelf, _ in found}) == 3
     assert tags(connection) == [(shelf, "t", number) for shelf, number in found]
@@ -42,11 +48,11 @@ def test_each_owner_has_a_shelf_of_what_others_do_not_see(database: Database) ->
 def test_what_is_taken_off_the_lists_comes_back_whole(database: Database) -> None:
     with database.transaction() as connection:
         made = put(connection, put_account(connection), "name", tags=["a", "b"])
-        before = entries(connection, "nam AND ame"), tags(connection)
+        before = entries(connection, "name"), tags(connection)
         unlist_artifact(connection, made.number)
-        assert entries(connection, "nam AND ame") == tags(connection) == []
+        assert entries(connection, "name") == tags(connection) == []
         list_artifact(connection, made.number)
-    assert (entries(connection, "nam AND ame"), tags(connection)) == before
+    assert (entries(connection, "name"), tags(connection)) == before
 
 
 def test_lists_stay_sound_over_many_changes(database: Database) -> None:
@@ -61,6 +67,25 @@ def test_lists_stay_sound_over_many_changes(database: Database) -> None:
             for each in made[turn::3]:
                 unlist_artifact(connection, each.number)
                 list_artifact(connection, each.number)
-    for table in ("artifact_search", "artifact_pairs"):
-        connection.execute(f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
-    assert len(entries(connection, '"wör"')) == 50
+    connection.execute(
+        "INSERT INTO artifact_pieces(artifact_pieces) VALUES ('integrity-check')"
+    )
+    assert len(entries(connection, "wör")) == 50
+
+
+def test_pieces_are_all_there_is_up_to_five_characters(database: Database) -> None:
+    with database.transaction() as connection:
+        put(connection, put_account(connection), "abcdefg", description="\0é\U0001f600")
+    for piece in (
+        "a",
+        "fg",
+        "bcd",
+        "defg",
+        "cdefg",
+        "\0",
+        "\0é\U0001f600",
+        "\U0001f600",
+    ):
+        assert len(entries(connection, piece)) == 1
+    for piece in ("abcdef", "ac", "ga", "g\0", "x", "6"):
+        assert not entries(connection, piece)

@@ -147,27 +147,19 @@ FIRST_TABLES = (
         count INTEGER NOT NULL DEFAULT 0
     )
     """,
-    # Substrings of three characters, case folded before they come here. Filled by
-    # `listing`: a trigger may not write to a virtual table where schemas are not
-    # trusted. A row's id is its shelf and its number. Where in a text they stand is not
-    # kept: texts that repeat themselves would make searches slow.
+    # Substrings, case folded and spelled as words. Filled by `listing`: a trigger may
+    # not write to a virtual table where schemas are not trusted. A row's id is its
+    # shelf and its number. Where in a text they stand is not kept: texts that repeat
+    # themselves would make searches slow.
     """
-    CREATE VIRTUAL TABLE artifact_search USING fts5(
-        name, description,
-        content='', columnsize=0, detail='none', tokenize='trigram case_sensitive 1'
+    CREATE VIRTUAL TABLE artifact_pieces USING fts5(
+        pieces, content='', columnsize=0, detail='none', tokenize='ascii'
     )
     """,
-    # Substrings of one and two characters, spelled as words.
-    """
-    CREATE VIRTUAL TABLE artifact_pairs USING fts5(
-        pairs, content='', columnsize=0, detail='none', tokenize='ascii'
-    )
-    """,
-    # Fewer parts of each index to look into, for a little more work at each publish.
-    "INSERT INTO artifact_search (artifact_search, rank) VALUES ('automerge', 2)",
-    "INSERT INTO artifact_pairs (artifact_pairs, rank) VALUES ('automerge', 2)",
+    # Fewer parts of the index to look into, for a little more work at each publish.
+    "INSERT INTO artifact_pieces (artifact_pieces, rank) VALUES ('automerge', 2)",
     # Small pages: the newest rows are found by reading one of each part.
-    "INSERT INTO artifact_pairs (artifact_pairs, rank) VALUES ('pgsz', 1000)",
+    "INSERT INTO artifact_pieces (artifact_pieces, rank) VALUES ('pgsz', 1000)",
     # How many artifacts are seen: by all (`public`), and besides by ID (`own ID`). The
     # public shelf is the highest, so that its searches begin at the end of an index.
     """

@@ -9,13 +9,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from redlane_hub.store.listing import (
-    PAIR_LENGTH,
-    PIECE_LENGTH,
-    SHELF_SIZE,
-    pair_word,
-    searchable,
-)
+from redlane_hub.store.listing import PIECE_LENGTH, SHELF_SIZE, piece_word
 
 __all__ = ["Shelves", "Summary", "Wanted", "page", "shelves"]
 
@@ -97,23 +91,23 @@ _TAGGED = """
     WHERE shelf = :public AND tag = :tag
     ORDER BY number DESC
 """
-_WITH_PAIR = f"""
-    SELECT rowid - :public * {SHELF_SIZE} AS number FROM artifact_pairs
-    WHERE artifact_pairs MATCH :words
+_WITH_PIECE = f"""
+    SELECT rowid - :public * {SHELF_SIZE} AS number FROM artifact_pieces
+    WHERE artifact_pieces MATCH :words
     AND rowid BETWEEN :public * {SHELF_SIZE} AND (:public + 1) * {SHELF_SIZE} - 1
     ORDER BY rowid DESC
 """  # noqa: S608  # a constant of ours
 # The index says which artifacts hold all pieces of the text, in whatever order and
 # field: so every hit is looked at.
 _WITH_TEXT = f"""
-    SELECT number FROM artifact_search
+    SELECT number FROM artifact_pieces
     CROSS JOIN artifacts
-    ON number = artifact_search.rowid - :public * {SHELF_SIZE}
-    WHERE artifact_search MATCH :words
-    AND artifact_search.rowid
+    ON number = artifact_pieces.rowid - :public * {SHELF_SIZE}
+    WHERE artifact_pieces MATCH :words
+    AND artifact_pieces.rowid
         BETWEEN :public * {SHELF_SIZE} AND (:public + 1) * {SHELF_SIZE} - 1
     AND (instr(name_folded, :text) OR instr(description_folded, :text))
-    ORDER BY artifact_search.rowid DESC
+    ORDER BY artifact_pieces.rowid DESC
 """  # noqa: S608  # as above
 
 _MOST_PIECES = 32
@@ -163,28 +157,20 @@ def _lists(wanted: Wanted) -> tuple[str, str]:
         public = _TAGGED
     elif wanted.text is None:
         return _PUBLIC, _OWN
-    elif len(wanted.text) <= PAIR_LENGTH:
-        public = _WITH_PAIR
+    elif len(wanted.text) <= PIECE_LENGTH:
+        public = _WITH_PIECE
     else:
         public = _WITH_TEXT
     return public, public.replace(":public", ":own")
 
 
 def _words(text: str) -> str:
-    """What the full-text index is asked for.
+    """What the index is asked for: some of the text's pieces, from all over it.
 
-    Only for pieces, each once, and never for a phrase: where a phrase repeats itself,
-    every place of every artifact that repeats itself too would be compared.
+    Each once, and never a phrase: where a phrase repeats itself, every place of every
+    artifact that repeats itself too would be compared.
     """
-    if len(text) <= PAIR_LENGTH:
-        return f'"{pair_word(text)}"'
-    pieces = _pieces(searchable(text))
-    return " AND ".join('"' + each.replace('"', '""') + '"' for each in pieces)
-
-
-def _pieces(text: str) -> list[str]:
-    """Some of the text's different pieces, from all over it."""
-    last = len(text) - PIECE_LENGTH
+    last = max(0, len(text) - PIECE_LENGTH)
     every = {text[place : place + PIECE_LENGTH]: None for place in range(last + 1)}
-    pieces = list(every)
-    return pieces[:: -(-len(pieces) // _MOST_PIECES)]
+    pieces = list(every)[:: -(-len(every) // _MOST_PIECES)]
+    return " AND ".join(f'"{piece_word(each)}"' for each in pieces)
