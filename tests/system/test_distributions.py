@@ -45,6 +45,10 @@ def name_of(source: Path) -> str:
     return str(project(source)["name"])
 
 
+SOURCE_SUFFIXES = {
+    *(".py", ".c", ".h", ".json", ".typed"),
+    *(".html", ".css", ".svg"),
+}
 CORE = next(each for each in DISTRIBUTIONS if name_of(each) == "redlane")
 every_distribution = pytest.mark.parametrize("source", DISTRIBUTIONS, ids=name_of)
 
@@ -106,11 +110,24 @@ def test_core_is_everything_but_the_sources_of_the_programs(releases: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "source", [each for each in DISTRIBUTIONS if each != CORE], ids=name_of
+    "source",
+    [each for each in DISTRIBUTIONS if each.parent.name == "plugins"],
+    ids=name_of,
 )
 def test_plugin_is_one_module(releases: Path, source: Path) -> None:
     module = f"{name_of(source).replace('-', '_')}.py"
     assert contents(release(releases, source, "-*.whl")) == {module}
+
+
+def test_hub_brings_its_pages(releases: Path) -> None:
+    source = ROOT / "hub"
+    wanted = {
+        str(path.relative_to(source))
+        for path in (source / "redlane_hub").rglob("*")
+        if path.suffix in SOURCE_SUFFIXES
+    }
+    assert any(each.endswith(".html") for each in wanted)
+    assert contents(release(releases, source, "-*.whl")) == wanted
 
 
 @every_distribution
@@ -153,7 +170,7 @@ def test_source_release_holds_sources_and_nothing_made(
     wanted |= {
         str(path.relative_to(source))
         for path in source.rglob("*")
-        if path.suffix in {".py", ".c", ".h", ".json", ".typed"}
+        if path.suffix in SOURCE_SUFFIXES
     }
     files = {name for name, each in members.items() if each.isfile()}
     made = {name for name in files if name.startswith("redlane") and "egg-info" in name}
@@ -275,7 +292,9 @@ def test_without_a_compiler_the_programs_are_python(
 
 
 @pytest.mark.parametrize(
-    "source", [each for each in DISTRIBUTIONS if each != CORE], ids=name_of
+    "source",
+    [each for each in DISTRIBUTIONS if each.parent.name == "plugins"],
+    ids=name_of,
 )
 def test_example_on_the_page_of_a_plugin_loads(home: Home, source: Path) -> None:
     page = (source / "README.md").read_text()
