@@ -11,10 +11,16 @@ from redlane_hub.store import keys
 from redlane_hub.store.database import Database
 from redlane_hub.wire.encoding import read_base64
 
-__all__ = ["LONGEST_LABEL", "Keys"]
+__all__ = ["LONGEST_LABEL", "MOST_KEYS", "Keys"]
 
 LONGEST_LABEL = 128
 """In characters."""
+
+MOST_KEYS = 1000
+"""How many keys an account may have, revoked ones included.
+
+They are all listed in one answer, and any account may register them.
+"""
 
 _ONE_STEP = timedelta(microseconds=1)
 
@@ -37,6 +43,11 @@ class Keys:
         with self._database.transaction() as connection:
             if keys.find(connection, fingerprint) is not None:
                 raise ConflictError("a key with this fingerprint already exists")
+            if keys.count(connection, user_id) >= MOST_KEYS:
+                raise InvalidInputError(
+                    f"an account may have at most {MOST_KEYS} signing keys, "
+                    "revoked ones included"
+                )
             now = self._next_moment(keys.newest(connection, user_id))
             made = SigningKey(new_id(), user_id, fingerprint, raw, label, now, None)
             keys.insert(connection, made)

@@ -4,6 +4,7 @@ One function a rule of the specification's list, so that `publishing` can take t
 its order; each raises InvalidInputError naming the field and its limit.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from enum import StrEnum
@@ -11,6 +12,7 @@ from typing import TypeVar
 
 from redlane_hub.errors import InvalidInputError
 from redlane_hub.model import ArtifactType, Dependency, Visibility
+from redlane_hub.wire.forms import JsonObject
 from redlane_hub.wire.publishing import (
     LONGEST_DESCRIPTION,
     LONGEST_NAME,
@@ -28,6 +30,7 @@ __all__ = [
     "check_dependencies",
     "check_description",
     "check_name",
+    "check_schema_size",
     "check_set",
     "check_tags",
     "check_version",
@@ -94,6 +97,13 @@ def content_bytes(content: str, most: int) -> bytes:
     except InvalidInputError as error:
         raise InvalidInputError(f"'content' is {error}") from None
     return data
+
+
+def check_schema_size(schema: JsonObject, most: int) -> None:
+    """As large as a content: it is served with every fetch."""
+    size = len(json.dumps(schema, ensure_ascii=False).encode())
+    if size > most:
+        raise InvalidInputError(f"'schema' must have at most {most} bytes, not {size}")
 
 
 def read_visibility(text: str) -> Visibility:

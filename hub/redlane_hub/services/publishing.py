@@ -115,6 +115,7 @@ class Publishing:
     def _check_schema(self, caller_id: str, form: PublishForm) -> None:
         if form.schema is None:
             return
+        rules.check_schema_size(form.schema, self._largest_content)
         problem = self._checker.problem(form.schema, form.content, caller_id)
         if problem is not None:
             raise InvalidInputError(problem)

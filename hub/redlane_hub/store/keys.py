@@ -4,7 +4,7 @@ import sqlite3
 
 from redlane_hub.model import SigningKey
 
-__all__ = ["find", "find_usable", "insert", "newest", "of_account", "revoke"]
+__all__ = ["count", "find", "find_usable", "insert", "newest", "of_account", "revoke"]
 
 _COLUMNS = "id, user_id, fingerprint, public_key, label, created_at, revoked_at"
 _FIND = f"SELECT {_COLUMNS} FROM signing_keys WHERE fingerprint = ?"  # noqa: S608  # constants only
@@ -13,6 +13,7 @@ _OF_ACCOUNT = (
     " ORDER BY created_at DESC, id DESC"
 )
 _NEWEST = "SELECT max(created_at) FROM signing_keys WHERE user_id = ?"
+_COUNT = "SELECT count(*) FROM signing_keys WHERE user_id = ?"
 _INSERT = f"INSERT INTO signing_keys ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL)"  # noqa: S608  # as above
 _REVOKE = """
     UPDATE signing_keys SET revoked_at = ?
@@ -45,6 +46,12 @@ def of_account(connection: sqlite3.Connection, user_id: str) -> list[SigningKey]
 def newest(connection: sqlite3.Connection, user_id: str) -> str | None:
     """When the account's latest key was registered."""
     found: str | None = connection.execute(_NEWEST, (user_id,)).fetchone()[0]
+    return found
+
+
+def count(connection: sqlite3.Connection, user_id: str) -> int:
+    """How many keys the account has, revoked ones included."""
+    found: int = connection.execute(_COUNT, (user_id,)).fetchone()[0]
     return found
 
 
