@@ -123,7 +123,7 @@ def test_only_an_own_active_key_is_revoked(running: Running, ann: Publisher) -> 
     ann.register_key()
     assert error(bob.revoke_key(ann.fingerprint)) == (404, GONE)
     assert error(ann.revoke_key(ann.fingerprint.upper())) == (404, GONE)
-    assert error(ann.revoke_key("no fingerprint \u00fc%00")) == (404, GONE)
+    assert error(ann.revoke_key("no fingerprint \u00fc")) == (404, GONE)
     assert ann.revoke_key().status_code == 204
     assert error(ann.revoke_key()) == (404, GONE)
 
