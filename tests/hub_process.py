@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -42,6 +42,8 @@ class HubProcess:
         self.directory = directory
         self.database = directory / "hub.db"
         self.settings = {"trusted_proxies": "127.0.0.1", **settings}
+        self.prefix: Sequence[str] = ()
+        """What starts the hub, if something else is to."""
         self.host = ""
         self.port = 0
         self._process: subprocess.Popen[str] | None = None
@@ -59,16 +61,8 @@ class HubProcess:
 
     def start(self, *arguments: str, listen: str = "127.0.0.1:0") -> None:
         """Serve; returns once the hub says that it listens."""
-        where = ["--listen", listen, "--database", str(self.database)]
-        with (self.directory / "stderr").open("a") as errors:
-            self._process = subprocess.Popen(
-                [str(HUB), "serve", *where, *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                env=hub_environment(self.settings),
-            )
+        self.launch(*arguments, listen=listen)
+        assert self._process is not None
         assert self._process.stdout is not None
         lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         reader = threading.Thread(
@@ -81,6 +75,22 @@ class HubProcess:
                 return
         self.stop()
         raise AssertionError(f"the hub does not listen: {self.errors}")
+
+    def launch(
+        self, *arguments: str, listen: str = "127.0.0.1:0"
+    ) -> "subprocess.Popen[str]":
+        """Start the process, and wait for nothing."""
+        where = ["--listen", listen, "--database", str(self.database)]
+        with (self.directory / "stderr").open("a") as errors:
+            self._process = subprocess.Popen(
+                [*self.prefix, str(HUB), "serve", *where, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=hub_environment(self.settings),
+            )
+        return self._process
 
     def stop(self, number: int = signal.SIGTERM) -> int | None:
         """End the process with a signal; its exit status, None when none ran."""

@@ -8,7 +8,6 @@ so nobody can choose whom to push out; who must go is the one nearest to full, w
 loss is the least. The table is made before the workers are forked.
 """
 
-import fcntl
 import mmap
 import os
 import secrets
@@ -18,6 +17,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
+
+from redlane_hub.locks import locked
 
 __all__ = ["Limit", "RateLimiter"]
 
@@ -80,11 +81,8 @@ class RateLimiter:
         """Move the moment on while no other process looks at the set."""
         if self._lock_file < 0:
             return self._move_on(place, tag, limit)
-        fcntl.lockf(self._lock_file, fcntl.LOCK_EX, 1, place)
-        try:
+        with locked(self._lock_file, place):
             return self._move_on(place, tag, limit)
-        finally:
-            fcntl.lockf(self._lock_file, fcntl.LOCK_UN, 1, place)
 
     def _move_on(self, place: int, tag: int, limit: Limit) -> int:
         """Move the moment on; 0, or after how many nanoseconds that will be allowed."""

@@ -70,19 +70,31 @@ class _Acceptor:
     def handle_accept(self) -> None:
         """Accept all who wait, within reason: each turn of the main loop has a cost."""
         for _ in range(_MOST_ACCEPTED):
-            try:
-                connection, address = self.socket.accept()
-            except OSError as error:
-                if error.errno in _NO_DESCRIPTORS:
-                    self.crowd.make_room()
+            if not self._accept():
                 return
-            try:
-                self.set_socket_options(connection)  # type: ignore[attr-defined]  # waitress's
-            except OSError:  # it has gone already
-                connection.close()
-                continue
-            peer = self.fix_addr(address)  # type: ignore[attr-defined]  # waitress's
-            Connection(self, connection, peer, self.adj, map=self._map)  # type: ignore[attr-defined]  # waitress's
+
+    def accept_all(self) -> None:
+        """Accept whoever is in the kernel's queue, which is about to be closed."""
+        for _ in range(MOST_CONNECTIONS):
+            if not self._accept():
+                return
+
+    def _accept(self) -> bool:
+        """Accept a connection; False when there is none."""
+        try:
+            connection, address = self.socket.accept()
+        except OSError as error:
+            if error.errno in _NO_DESCRIPTORS:
+                self.crowd.make_room()
+            return False
+        try:
+            self.set_socket_options(connection)  # type: ignore[attr-defined]  # waitress's
+        except OSError:  # it has gone already
+            connection.close()
+            return True
+        peer = self.fix_addr(address)  # type: ignore[attr-defined]  # waitress's
+        Connection(self, connection, peer, self.adj, map=self._map)  # type: ignore[attr-defined]  # waitress's
+        return True
 
 
 class _TcpAcceptor(_Acceptor, TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
@@ -150,9 +162,12 @@ class WebServer:
 
     def _drain(self) -> None:
         for acceptor in self._acceptors:
+            acceptor.accept_all()
             acceptor.accepting = False
             acceptor.del_channel()
             acceptor.socket.close()
+        # What was sent before we were told to stop is read, and answered.
+        wasyncore.poll2(0, self._map)
         deadline = time.monotonic() + STOP_SECONDS
         while time.monotonic() < deadline:
             for each in self._crowd:

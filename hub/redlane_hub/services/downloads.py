@@ -8,10 +8,11 @@ share it are killed.
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from redlane_hub.errors import BusyError
 from redlane_hub.services.pending import (
     OwnCounts,
     PendingCounts,
@@ -94,18 +95,22 @@ class Downloads:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        self._try_to_flush()
-        self._database.close()
+        else:
+            self._try(self.flush)
+            self._database.close()
 
     def _run(self) -> None:
+        # From the start, so that it is known which files they were.
+        self._try(self._database.reading)
         while not self._stopping.wait(FLUSH_SECONDS):
-            self._try_to_flush()
+            self._try(self.flush)
+        self._try(self.flush)
         self._database.close()
 
-    def _try_to_flush(self) -> None:
+    def _try(self, work: Callable[[], object]) -> None:
         try:
-            self.flush()
-        except StoreError as error:
+            work()
+        except (StoreError, BusyError) as error:
             _log.warning(
                 "Download counts could not be written and stay pending.",
                 extra={"reason": str(error)},

@@ -1,6 +1,5 @@
 """Counts that wait to be written: of one process, or of all that serve together."""
 
-import fcntl
 import mmap
 import os
 import struct
@@ -9,6 +8,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+
+from redlane_hub.locks import locked
 
 __all__ = ["OwnCounts", "PendingCounts", "SharedCounts", "TooManyCountsError"]
 
@@ -109,12 +110,8 @@ class SharedCounts(PendingCounts):
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other threads and other processes out."""
-        with self._thread_lock:
-            fcntl.lockf(self._lock_file, fcntl.LOCK_EX)
-            try:
-                yield
-            finally:
-                fcntl.lockf(self._lock_file, fcntl.LOCK_UN)
+        with self._thread_lock, locked(self._lock_file):
+            yield
 
     @property
     def flushes(self) -> int:

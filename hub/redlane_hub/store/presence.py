@@ -51,7 +51,7 @@ class Presence:
         Raises sqlite3.OperationalError when it must not be.
         """
         with self._lock:
-            if self._connections:
+            if self._files[0] is not None:
                 self._check()
             made = connect()
             self._connections.add(made)
@@ -81,10 +81,13 @@ class Presence:
         now, log_now = _identity(self._path), _identity(self._log)
         if now is None:
             raise sqlite3.OperationalError(_GONE)
-        if now == database and log_now != log and log is not None:
-            raise sqlite3.OperationalError(_LOG_GONE)
-        if now != database and log_now == log and log is not None:
+        if log is None:
+            return
+        if now != database and log_now == log:
             raise sqlite3.OperationalError(_REPLACED)
+        # Whoever closes the last connection removes the log, as it should be.
+        if now == database and log_now != log and self._connections:
+            raise sqlite3.OperationalError(_LOG_GONE)
 
 
 def _identity(path: str | Path) -> Identity:
