@@ -191,10 +191,11 @@ class Publisher:
             last = next(reversed(self.published))
             body["dependencies"] = [{"name": last, "version": "1", "required": True}]
         if self.fingerprint is not None and number % 5 < 2:
-            body |= self._signed(content)
+            body |= self.signed(content)
         return body
 
-    def _signed(self, content: str) -> dict[str, Any]:
+    def signed(self, content: str) -> dict[str, Any]:
+        """The two fields that sign a content."""
         digest = hashlib.sha256(content.encode()).hexdigest()
         signature = self.key.sign(digest.encode()).signature
         return {
