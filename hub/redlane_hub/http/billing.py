@@ -96,7 +96,6 @@ class PaymentWebhook:
             "Take an event of the payment provider",
             body=Sent,
             errors=(400, 413),
-            takes_large_body=True,
             tag="internal",
         )
     )

@@ -43,8 +43,12 @@ _UUID_NAMES = frozenset({"artifact_id", "endorsement_id", "user_id"})
 _PREFIX = "Bearer "
 _JSON = "application/json"
 
-_SMALL_BODY = 128 * 1024
-"""How many bytes a body may have, but for the operations that take more."""
+_MOST_VALUES = 10_000
+"""How many values a body may seem to hold, but for the operations that take more.
+
+Counted is what begins or parts values, also where it stands inside of texts.
+"""
+_PARTS = (b",", b"[", b"{")
 
 
 class Authenticator(Protocol):
@@ -72,10 +76,7 @@ class Endpoint:
         self._title = bound.declared.title
         self._handler = bound.handler
         self._authenticator = authenticator
-        takes_more = bound.declared.takes_large_body
-        self._largest_body = (
-            largest_body if takes_more else min(largest_body, _SMALL_BODY)
-        )
+        self._largest_body = largest_body
 
     def __call__(
         self, request: falcon.Request, response: falcon.Response, **fields: str
@@ -128,10 +129,19 @@ class Endpoint:
         if media_type != _JSON:
             raise UnsupportedMediaTypeError(f"send the body as {_JSON}")
         try:
-            value = parse_json(self._data(request))
+            value = parse_json(self._checked_data(request, declared))
         except InvalidInputError as error:
             raise InvalidInputError(f"the body is {error}") from None
         return read_form(declared.body, value)
+
+    def _checked_data(self, request: falcon.Request, declared: Operation) -> bytes:
+        data = self._data(request)
+        if (
+            not declared.takes_many_values
+            and sum(map(data.count, _PARTS)) > _MOST_VALUES
+        ):
+            raise TooLargeError(f"the body holds more than {_MOST_VALUES} values")
+        return data
 
     def _data(self, request: falcon.Request) -> bytes:
         data: bytes = request.bounded_stream.read(self._largest_body + 1)

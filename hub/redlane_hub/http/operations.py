@@ -111,8 +111,8 @@ class Operation:
     `{endorsement_id}` are UUIDs, checked before everything else; other segments are
     texts. `body`, `query` and `returns` are forms (`wire.forms`); `body` may be `Sent`
     and `returns` a `tuple[Form, ...]`. `errors` are the statuses besides 401, 403, 429
-    and 500 that access implies. A body is small unless `takes_large_body`: reading JSON
-    costs many times its bytes, and most operations are open to whoever registers.
+    and 500 that access implies. A body holds few values unless `takes_many_values`:
+    each costs many times its bytes, and most operations are open to whoever registers.
     """
 
     method: str
@@ -126,7 +126,7 @@ class Operation:
     errors: tuple[int, ...] = ()
     tag: str = "artifacts"
     links: tuple[Link, ...] = ()
-    takes_large_body: bool = False
+    takes_many_values: bool = False
 
     @property
     def title(self) -> str:

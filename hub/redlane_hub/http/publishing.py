@@ -28,7 +28,7 @@ class PublishingResource:
             body=PublishForm,
             returns=PublishedForm,
             errors=(400, 409, 413, 415),
-            takes_large_body=True,
+            takes_many_values=True,
             links=(
                 *(Link(each, _AT) for each in ("fetch", "members", "resolve")),
                 *(
