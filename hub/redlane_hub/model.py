@@ -61,7 +61,7 @@ class Account:
     @property
     def requires_email_update(self) -> bool:
         """Whether its address was backfilled and must be replaced first."""
-        return self.email.endswith(PLACEHOLDER_DOMAIN)
+        return self.email.lower().endswith(PLACEHOLDER_DOMAIN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,15 @@ __all__ = ["ADDRESS_PATTERN", "MOST_EMAIL_CHARACTERS", "Accounts", "Session"]
 MOST_EMAIL_CHARACTERS = 254
 """The longest address that mail can be sent to (RFC 5321)."""
 
-ADDRESS_PATTERN = r"^[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+$"
+_UNSEEN = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
+    "\U000e0000-\U000e0fff"
+)
+"""What shows nothing, or reorders the rest: with it one could look like another."""
+
+_HALF = rf"[^@\s\x00-\x1f\x7f-\x9f{_UNSEEN}]+"
+ADDRESS_PATTERN = f"^{_HALF}@{_HALF}$"
 """Addresses that can be registered, apart from their length."""
 
 _ADDRESS = re.compile(ADDRESS_PATTERN.removesuffix("$"))
@@ -157,7 +165,7 @@ def _check_address(email: str) -> None:
     if not _ADDRESS.fullmatch(email):
         raise InvalidInputError(
             "'email' must have one @ with something on both sides, "
-            "and no spaces or control characters"
+            "and no spaces, control or invisible characters"
         )
     if len(email) > MOST_EMAIL_CHARACTERS:
         raise InvalidInputError(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from redlane_hub.clock import Clock, timestamp
-from redlane_hub.model import PLACEHOLDER_DOMAIN, Account
+from redlane_hub.model import Account
 from redlane_hub.store import accounts, resets
 from redlane_hub.store.database import Connection, Database
 from redlane_hub.store.resets import ResetRequest, ResetToken
@@ -115,7 +115,7 @@ class ResetQueue:
     ) -> Letter | None:
         """The request's mail, if it shall have one."""
         account = accounts.find_by_email(connection, request.email)
-        if account is None or _is_placeholder(account):
+        if account is None or account.requires_email_update:
             return None
         if now >= _give_up_at(request):
             _log.warning(
@@ -170,7 +170,3 @@ def retry_delay(attempts: int) -> timedelta:
 
 def _give_up_at(request: ResetRequest) -> datetime:
     return datetime.fromisoformat(request.requested_at) + GIVE_UP_AFTER
-
-
-def _is_placeholder(account: Account) -> bool:
-    return account.email.lower().endswith(PLACEHOLDER_DOMAIN)
