@@ -149,7 +149,7 @@ def pairs_written(path: Path) -> Iterator[threading.Event]:
             with database.transaction() as connection:
                 for half in "ab":
                     name = f"{writer}-{count}-{half}"
-                    row = (name, name, name, "", 0, 0, "2030")
+                    row = (name, name, name, "", 0, 0, "2030-01-02T03:04:05Z")
                     connection.execute(
                         "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?)", row
                     )

@@ -1,6 +1,7 @@
 """`redlane-hub approve`, `recognise` and `accounts`: who may do what."""
 
 import argparse
+import os
 
 from redlane_hub.cli import exit_codes
 from redlane_hub.cli.options import add_hub, add_json, settings_of
@@ -70,9 +71,24 @@ def _register_recognise(commands: Commands) -> None:
 
 
 def _add_account(parser: argparse.ArgumentParser, revoking: str) -> None:
-    parser.add_argument("email", metavar="EMAIL", help="the account's address")
+    parser.add_argument(
+        "email", metavar="EMAIL", type=_address, help="the account's address"
+    )
     parser.add_argument("--revoke", action="store_true", help=revoking)
     add_hub(parser)
+
+
+def _address(text: str) -> str:
+    """The address as the hub keeps it, in UTF-8, whatever the locale is."""
+    try:
+        return os.fsencode(text).decode() if _has_raw_bytes(text) else text
+    except UnicodeDecodeError:
+        raise argparse.ArgumentTypeError("not valid UTF-8") from None
+
+
+def _has_raw_bytes(text: str) -> bool:
+    """Whether the locale could not read it; Python then keeps bytes as surrogates."""
+    return any("\udc80" <= each <= "\udcff" for each in text)
 
 
 def _approve(arguments: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from redlane_hub.cli import exit_codes
+from redlane_hub.cli.ending import ended_in_order
 from redlane_hub.cli.options import add_hub, add_json, settings_of
 from redlane_hub.cli.output import print_json, print_line, tell
 from redlane_hub.cli.parser import Commands, UsageError, add_command
@@ -76,6 +77,7 @@ def _register_restore(commands: Commands) -> None:
 def _backup(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     with (
+        ended_in_order(),
         existing_database(settings.database_path) as database,
         progress_bar("copying", sys.stderr) as progress,
     ):
@@ -112,7 +114,7 @@ def _restore(arguments: argparse.Namespace) -> int:
             f"(see: redlane-hub restore --check {arguments.source})"
         )
     database = settings_of(arguments).database_path
-    with progress_bar("copying", sys.stderr) as progress:
+    with ended_in_order(), progress_bar("copying", sys.stderr) as progress:
         kept = restore(
             arguments.source, database, progress, system_clock, replace=arguments.force
         )

@@ -3,9 +3,12 @@
 import argparse
 import dataclasses
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from redlane_hub.cli import exit_codes
+from redlane_hub.cli.ending import ended_in_order
 from redlane_hub.cli.options import add_json
 from redlane_hub.cli.output import print_json, print_line, print_table
 from redlane_hub.cli.parser import Commands, UsageError, add_command
@@ -68,8 +71,9 @@ def _demo(arguments: argparse.Namespace) -> int:
         raise UsageError("--json prints one value, so it cannot go on to --serve")
     path = _new_database(arguments.directory)
     settings = Settings(database=str(path), listen=arguments.listen)
-    migrate(path)
-    logins = tell_story(settings, system_clock())
+    with ended_in_order(), _whole_or_gone(path):
+        migrate(path)
+        logins = tell_story(settings, system_clock())
     serve = ["redlane-hub", "serve", "--database", str(path)]
     serve += ["--listen", arguments.listen]
     if arguments.json:
@@ -90,10 +94,24 @@ def _demo(arguments: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
+@contextmanager
+def _whole_or_gone(path: Path) -> Iterator[None]:
+    """Half a story helps nobody, and would be in the way of the next try."""
+    before = set(path.parent.iterdir())
+    try:
+        yield
+    except BaseException:
+        for each in set(path.parent.glob(f"{path.name}*")) - before:
+            each.unlink(missing_ok=True)
+        raise
+
+
 def _new_database(directory: Path) -> Path:
     path = directory / _DATABASE
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        # Whoever may write here could put other secrets in the place of ours.
+        directory.mkdir(mode=0o700, exist_ok=True)
         if path.exists():
             raise OperatorError(
                 f"{path}: exists; name another directory, or serve it: "

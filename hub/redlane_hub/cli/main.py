@@ -7,6 +7,7 @@ whatever goes wrong is one line on standard error.
 
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ from types import ModuleType
 
 from redlane_hub import __version__
 from redlane_hub.cli import exit_codes
+from redlane_hub.cli.ending import EndedError
 from redlane_hub.cli.output import drop_stream, tell
-from redlane_hub.cli.parser import Commands, Parser, UsageError
+from redlane_hub.cli.parser import Commands, Parser, UsageError, unrecognized
 from redlane_hub.errors import HubError
 
 __all__ = ["COMMANDS", "CommandEntry", "full_parser", "main"]
@@ -77,8 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HubError as error:
         tell(str(error))
         return exit_codes.REFUSED
-    except KeyboardInterrupt:
-        return exit_codes.INTERRUPTED
+    except (KeyboardInterrupt, EndedError) as error:
+        number = error.number if isinstance(error, EndedError) else signal.SIGINT
+        return exit_codes.ENDED + number
     except BrokenPipeError:
         drop_stream(sys.stdout)
         return exit_codes.BROKEN_PIPE
@@ -102,15 +105,22 @@ def _run(arguments: list[str]) -> int:
     else:
         _list_commands(commands)
     try:
-        parsed = parser.parse_args(arguments)
+        parsed, unknown = parser.parse_known_args(arguments)
     except SystemExit:  # argparse leaves this way after it has printed a help
         return exit_codes.OK
+    if unknown:
+        command = arguments[0] if hasattr(parsed, "run") else ""
+        raise UsageError(f"{unrecognized(unknown)} (see: {_prog(command)} --help)")
     if parsed.version:
         sys.stdout.write(f"redlane-hub {__version__}\n")
         return exit_codes.OK
     if not hasattr(parsed, "run"):
         raise UsageError("which command? (see: redlane-hub --help)")
     return int(parsed.run(parsed))
+
+
+def _prog(command: str) -> str:
+    return f"redlane-hub {command}".strip()
 
 
 def _top_parser() -> tuple[Parser, Commands]:

@@ -7,7 +7,7 @@ from typing import NoReturn, TypeAlias
 
 from redlane_hub.errors import OperatorError
 
-__all__ = ["Commands", "Parser", "Run", "UsageError", "add_command"]
+__all__ = ["Commands", "Parser", "Run", "UsageError", "add_command", "unrecognized"]
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001  # argparse gives it no public name
 """What a command module adds its commands to."""
@@ -31,6 +31,16 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise the usage error as one line that says how to get help."""
         raise UsageError(f"{message} (see: {self.prog} --help)")
+
+
+def unrecognized(arguments: list[str]) -> str:
+    """What is wrong with arguments that nothing takes.
+
+    Of options only their names are told: who takes a secret for an option shall not
+    find it in a log as well.
+    """
+    options = [each.partition("=")[0] for each in arguments if each.startswith("-")]
+    return f"unrecognized arguments: {' '.join(options or arguments)}"
 
 
 def add_command(

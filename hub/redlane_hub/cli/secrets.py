@@ -4,16 +4,17 @@ import argparse
 import hashlib
 import sys
 from base64 import b64encode
+from pathlib import Path
 
 from redlane_hub.cli import exit_codes
 from redlane_hub.cli.options import add_hub, add_json, settings_of
 from redlane_hub.cli.output import print_json, print_line, tell
 from redlane_hub.cli.parser import Commands, add_command
 from redlane_hub.errors import OperatorError
-from redlane_hub.security.secrets import load_secrets, rotate_token_secret
+from redlane_hub.security.secrets import rotate_token_secret, subscription_seed
 from redlane_hub.settings import Settings
 from redlane_hub.store import lease
-from redlane_hub.store.existing import require_database
+from redlane_hub.store.existing import existing_database, require_database
 
 __all__ = ["register"]
 
@@ -65,9 +66,7 @@ def _keys(arguments: argparse.Namespace) -> int:
     from nacl.signing import SigningKey  # noqa: PLC0415  # slow; only needed here
 
     settings = settings_of(arguments)
-    if not settings.subscription_key:
-        require_database(settings.database_path)
-    seed = load_secrets(settings).subscription_seed
+    seed = _seed(settings)
     public_key = bytes(SigningKey(seed).verify_key)
     text = b64encode(public_key).decode()
     if arguments.json:
@@ -83,6 +82,22 @@ def _keys(arguments: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
+def _seed(settings: Settings) -> bytes:
+    if settings.subscription_key:
+        return subscription_seed(settings)
+    kept = Path(_source(settings))
+    # Not beside any file: the database of a hub it must be.
+    with existing_database(settings.database_path):
+        was_there = kept.exists()
+        seed = subscription_seed(settings)
+    if not was_there:
+        tell(
+            f"made {kept}; a hub whose 'subscription_key' comes from its settings has "
+            "another key"
+        )
+    return seed
+
+
 def _source(settings: Settings) -> str:
     if settings.subscription_key:
         return "the setting 'subscription_key'"
@@ -94,8 +109,11 @@ def _rotate(arguments: argparse.Namespace) -> int:
     require_database(settings.database_path)
     if not arguments.yes and not settings.secret:
         _confirm()
+    was_there = Path(f"{settings.database}.secret").exists()
     path = rotate_token_secret(settings)
     print_line(f"{path}: replaced; everybody must log in again")
+    if not was_there:
+        tell("there was none before; a hub that gets it from its settings keeps that")
     if lease.is_used(settings.database_path):
         tell("restart the hub now: it takes the old tokens until then")
     return exit_codes.OK
@@ -103,7 +121,7 @@ def _rotate(arguments: argparse.Namespace) -> int:
 
 def _confirm() -> None:
     """Have a person at a terminal say yes. Raises OperatorError for anything else."""
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise OperatorError("this ends every token; say --yes to do it")
     sys.stderr.write(
         "This ends every token: everybody must log in again. Go on? [y/N] "

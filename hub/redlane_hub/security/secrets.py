@@ -20,12 +20,24 @@ from pathlib import Path
 from redlane_hub.errors import OperatorError
 from redlane_hub.settings import Settings
 
-__all__ = ["Secrets", "load_secrets", "rotate_token_secret"]
+__all__ = [
+    "SECRET_ENDINGS",
+    "Secrets",
+    "kept_secrets",
+    "load_secrets",
+    "rotate_token_secret",
+    "subscription_seed",
+]
 
 _BYTES = 32
 _TOKEN_TEXT = re.compile(r"[!-~]{32,1024}")
 _SEED_TEXT = re.compile(r"[A-Za-z0-9+/]{43}=")
 _MOST_BYTES = 4096
+
+_FORMS = {".secret": _TOKEN_TEXT, ".subscription-key": _SEED_TEXT}
+
+SECRET_ENDINGS = tuple(_FORMS)
+"""How the files beside a database end that hold its secrets."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +55,21 @@ def load_secrets(settings: Settings) -> Secrets:
 
     Raises OperatorError naming the file that cannot be used, and why.
     """
-    return Secrets(_token_secret(settings), _subscription_seed(settings))
+    return Secrets(_token_secret(settings), subscription_seed(settings))
+
+
+def kept_secrets(database: Path) -> dict[str, str]:
+    """What the files beside a database hold, by how their names end.
+
+    Raises OperatorError for a file that holds anything else: whoever may write beside
+    the database could link it to what only an administrator may read.
+    """
+    found = {}
+    for ending, form in _FORMS.items():
+        path = Path(f"{database}{ending}")
+        with _clearly(path), suppress(FileNotFoundError):
+            found[ending] = _in_form(path, _read(path)[0], form)
+    return found
 
 
 def rotate_token_secret(settings: Settings) -> Path:
@@ -94,7 +120,8 @@ def _token_secret(settings: Settings) -> bytes:
     return secret
 
 
-def _subscription_seed(settings: Settings) -> bytes:
+def subscription_seed(settings: Settings) -> bytes:
+    """The seed alone: from the settings, else kept, else generated and kept."""
     text = settings.subscription_key
     if not text:
         path = Path(f"{settings.database}.subscription-key")
@@ -111,10 +138,15 @@ def _kept(
     """The text in the file, which is made when there is none."""
     with _clearly(path):
         try:
-            text = _read(path)
+            text, found = _read(path)
         except FileNotFoundError:
             _make(path, new_text(), settings)
-            text = _read(path)
+            text, found = _read(path)
+    _check_private(path, found, settings)
+    return _in_form(path, text, form)
+
+
+def _in_form(path: Path, text: str, form: re.Pattern[str]) -> str:
     if not form.fullmatch(text):
         raise OperatorError(
             f"{path}: holds no secret as this hub writes them: restore it from a "
@@ -123,8 +155,25 @@ def _kept(
     return text
 
 
-def _read(path: Path) -> str:
-    """What the file holds, if nobody else can read it."""
+def _check_private(path: Path, found: os.stat_result, settings: Settings) -> None:
+    """Refuse a secret that others know, or that is not the operator's."""
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise OperatorError(
+            f"{path}: others can read or change this secret: "
+            "chmod 600 it, or move it away and a new one is made"
+        )
+    trusted = {0, os.geteuid()}
+    if settings.database_path.exists():
+        trusted.add(settings.database_path.stat().st_uid)
+    if found.st_uid not in trusted:
+        raise OperatorError(
+            f"{path}: belongs to somebody else, who knows this secret: "
+            "move it away and a new one is made"
+        )
+
+
+def _read(path: Path) -> tuple[str, os.stat_result]:
+    """What the file holds, and what it is."""
     # Without blocking: a named pipe would wait for a writer.
     with open(
         path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)
@@ -132,13 +181,8 @@ def _read(path: Path) -> str:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OperatorError(f"{path}: is no regular file")
-        if stat.S_IMODE(found.st_mode) & 0o077:
-            raise OperatorError(
-                f"{path}: others can read or change this secret: "
-                "chmod 600 it, or move it away and a new one is made"
-            )
         data = file.read(_MOST_BYTES)
-    return data.decode("ascii", errors="replace").strip()
+    return data.decode("ascii", errors="replace").strip(), found
 
 
 def _make(path: Path, text: str, settings: Settings) -> None:

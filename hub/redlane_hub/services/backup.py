@@ -3,28 +3,20 @@
 A backup is laid out as a live hub is, so a hub can also be pointed at it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from redlane_hub.errors import OperatorError
+from redlane_hub.security.secrets import SECRET_ENDINGS, kept_secrets
 from redlane_hub.store.copies import Progress, copy_database
 from redlane_hub.store.database import Database
 from redlane_hub.store.existing import telling_clearly
 from redlane_hub.store.files import place, unfinished
 
-__all__ = ["SECRET_ENDINGS", "back_up", "secret_files"]
-
-SECRET_ENDINGS = (".secret", ".subscription-key")
-"""How the files beside a database end that hold its secrets."""
+__all__ = ["back_up"]
 
 _OTHER_ENDINGS = ("", "-wal", "-shm", "-journal")
-
-
-def secret_files(database: Path) -> list[Path]:
-    """The secrets that are kept beside the database."""
-    every = [Path(f"{database}{ending}") for ending in SECRET_ENDINGS]
-    return [path for path in every if path.is_file()]
 
 
 def back_up(
@@ -33,14 +25,14 @@ def back_up(
     """Write a backup while the hub may serve; the files that were made.
 
     The database comes last: where it is, the backup is complete. Raises OperatorError
-    when anything of that name is there, or when the copy is not sound.
+    when anything of that name is there, or when the copy or a secret is not sound.
     """
     with telling_clearly(target), ExitStack() as stack:
         _require_nothing(target)
+        secrets = kept_secrets(database.path) if with_secrets else {}
         made = stack.enter_context(unfinished(target))
         copy_database(database.reading(), made, progress)
-        secrets = secret_files(database.path) if with_secrets else []
-        copies = list(stack.enter_context(_copied(secrets, database.path, target)))
+        copies = stack.enter_context(_written(secrets, target))
         for source, path in [*copies, (made, target)]:
             place(source, path)
         return [target, *(path for _, path in copies)]
@@ -58,15 +50,15 @@ def _require_nothing(target: Path) -> None:
 
 
 @contextmanager
-def _copied(
-    secrets: Sequence[Path], database: Path, target: Path
+def _written(
+    secrets: Mapping[str, str], target: Path
 ) -> Iterator[list[tuple[Path, Path]]]:
     """Private copies of the secrets, each with the name that it shall have."""
     with ExitStack() as stack:
         copies = []
-        for secret in secrets:
-            path = Path(f"{target}{str(secret).removeprefix(str(database))}")
+        for ending, text in secrets.items():
+            path = Path(f"{target}{ending}")
             made = stack.enter_context(unfinished(path))
-            made.write_bytes(secret.read_bytes())
+            made.write_text(f"{text}\n", encoding="ascii")
             copies.append((made, path))
         yield copies

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redlane_hub.errors import OperatorError
+from redlane_hub.security.secrets import kept_secrets
 from redlane_hub.security.signatures import content_hash, verifies
 from redlane_hub.store import inspection
 from redlane_hub.store.copies import Progress, opened_read_only
@@ -33,8 +34,9 @@ class Findings:
 def inspect(path: Path, progress: Progress) -> Findings:
     """Check a database without changing it; at most 100 problems are told.
 
-    Its structure, its references, its version, and every artifact's content against
-    its hash and its signature. Raises OperatorError where there is no file.
+    Its structure, its references, its version, its rows, every artifact's content
+    against its hash and its signature, and the secrets that are kept beside it. Raises
+    OperatorError where there is no file.
     """
     require_file(path)
     findings = Findings()
@@ -42,6 +44,10 @@ def inspect(path: Path, progress: Progress) -> Findings:
         with telling_clearly(path), opened_read_only(path) as connection:
             found = _problems(connection, progress, findings.counts)
             findings.problems.extend(itertools.islice(found, _MOST_PROBLEMS))
+    except OperatorError as error:
+        findings.problems.append(str(error))
+    try:
+        kept_secrets(path)
     except OperatorError as error:
         findings.problems.append(str(error))
     return findings

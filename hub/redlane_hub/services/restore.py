@@ -6,11 +6,11 @@ from pathlib import Path
 
 from redlane_hub.clock import Clock
 from redlane_hub.errors import OperatorError
-from redlane_hub.services.backup import SECRET_ENDINGS
+from redlane_hub.security.secrets import kept_secrets
 from redlane_hub.store import lease
 from redlane_hub.store.copies import Progress, copy_database, opened_read_only
 from redlane_hub.store.existing import telling_clearly
-from redlane_hub.store.files import place, unfinished
+from redlane_hub.store.files import place, sync_file, unfinished
 
 __all__ = ["restore"]
 
@@ -23,6 +23,8 @@ def restore(
     The secrets beside the source come along. Raises OperatorError while a hub serves
     the database, and where there is one and it may not be replaced.
     """
+    if database.is_dir():
+        raise OperatorError(f"{database}: is a directory; name a file in it")
     if not database.resolve().parent.is_dir():
         raise OperatorError(f"{database.parent}: there is no such directory")
     if database.exists() and source.samefile(database):
@@ -45,23 +47,23 @@ def _copied(source: Path, database: Path, progress: Progress) -> Iterator[Path]:
     with unfinished(database) as made:
         with telling_clearly(source), opened_read_only(source) as connection:
             copy_database(connection, made, progress)
+        # So that little time is left between the old database and the new one.
+        sync_file(made)
         yield made
 
 
 def _replace_secrets(source: Path, database: Path, aside: str) -> list[Path]:
     kept = []
-    for ending in SECRET_ENDINGS:
-        given, path = Path(f"{source}{ending}"), Path(f"{database}{ending}")
-        if not given.is_file():
-            continue
-        data = given.read_bytes()
+    for ending, text in kept_secrets(source).items():
+        path = Path(f"{database}{ending}")
+        data = text.encode()
         if path.is_file():
-            if path.read_bytes() == data:
+            if path.read_bytes().strip() == data:
                 continue
             kept.append(Path(f"{path}{aside}"))
             place(path, kept[-1])
         with unfinished(path) as made:
-            made.write_bytes(data)
+            made.write_bytes(data + b"\n")
             place(made, path, replace=True)
     return kept
 

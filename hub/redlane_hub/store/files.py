@@ -1,7 +1,7 @@
 """Files beside a database: private, owned as it is, complete or absent."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -42,11 +42,16 @@ def create_private(path: Path) -> None:
 @contextmanager
 def unfinished(path: Path) -> Iterator[Path]:
     """A new private file beside `path` to write to; what is left of it is removed."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    give_to_owner(descriptor, path)
-    os.close(descriptor)
+    # Named before it is made: a signal in between would leave it behind.
+    name = path.parent / f".{path.name}.{secrets.token_hex(8)}"
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        yield Path(name)
+        descriptor = os.open(name, flags, PRIVATE)
+        try:
+            give_to_owner(descriptor, path)
+        finally:
+            os.close(descriptor)
+        yield name
     finally:
         for ending in ("", "-journal", "-wal", "-shm"):
             Path(f"{name}{ending}").unlink(missing_ok=True)

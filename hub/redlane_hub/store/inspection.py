@@ -7,6 +7,7 @@ from sqlite3 import Connection
 from redlane_hub.store import steps
 from redlane_hub.store.existing import applied_steps
 from redlane_hub.store.migrations import expected_schema, schema_of
+from redlane_hub.store.rows import row_problems
 
 __all__ = [
     "Connection",
@@ -73,6 +74,7 @@ def list_problems(connection: Connection) -> Iterator[str]:
         yield from _schema_problems(connection)
         for row in connection.execute(_WRONG_TOTALS):
             yield f"the count of visible artifacts is wrong: {row[0]}"
+        yield from row_problems(connection)
 
 
 def _schema_problems(connection: Connection) -> Iterator[str]:
