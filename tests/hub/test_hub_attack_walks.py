@@ -75,6 +75,9 @@ def test_dependencies_have_a_limit(running: Running, ann: Publisher) -> None:
     every = needs("a", MOST_DEPENDENCIES)
     assert ann.publish("all", dependencies=[*every, *every]).status_code == 201
     one_more = {"name": "a-0", "version": "1", "required": False}
+    absent = {"name": "absent", "version": "1"}
+    named = ann.publish("more", dependencies=[absent, *every]).json["error"]
+    assert named == "'dependencies': 'absent@1' does not exist"
     refused = ann.publish("more", dependencies=[*every, one_more])
     assert refused.status_code == 400
     assert refused.json == {

@@ -25,7 +25,12 @@ from redlane_hub.store import accounts, artifacts, keys
 from redlane_hub.store.artifacts import NewArtifact
 from redlane_hub.store.database import Database
 from redlane_hub.wire.encoding import read_base64
-from redlane_hub.wire.publishing import LONGEST_NAME, LONGEST_VERSION, PublishForm
+from redlane_hub.wire.publishing import (
+    LONGEST_NAME,
+    LONGEST_VERSION,
+    MOST_DEPENDENCIES,
+    PublishForm,
+)
 
 __all__ = ["Checker", "Published", "Publishing"]
 
@@ -92,7 +97,6 @@ class Publishing:
         artifact_type = rules.read_artifact_type(form.artifact_type)
         dependencies = rules.distinct_dependencies(form.dependencies)
         rules.check_set(artifact_type, dependencies)
-        rules.check_dependencies(dependencies)
         self._check_dependencies(caller_id, form, dependencies)
         content_hash = signatures.content_hash(content)
         return NewArtifact(
@@ -127,13 +131,15 @@ class Publishing:
         target = Dependency(form.name, form.version)
         reading = self._database.reading()
         itself = False
-        for each in dependencies:
+        # One that is missing is named, also where there are too many.
+        for each in dependencies[:MOST_DEPENDENCIES]:
             if (each.name, each.version) == (form.name, form.version):
                 itself = True
             elif not artifacts.is_seen_by(reading, each.name, each.version, caller_id):
                 raise InvalidInputError(
                     f"'dependencies': '{_shown(each)}' does not exist"
                 )
+        rules.check_dependencies(dependencies)
         if itself or artifacts.reaches(reading, dependencies, target, _MOST_VISITED):
             raise InvalidInputError(f"'dependencies' form a cycle back to '{target}'")
         check_walk(reading, dependencies)
