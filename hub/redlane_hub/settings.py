@@ -11,7 +11,7 @@ import os
 import re
 import tomllib
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,10 +112,12 @@ def load_settings(
     it was set and what it wants.
     """
     given: dict[str, object] = {}
+    places: dict[str, str] = {}
     for name, value, where in _given(options, environment, config):
         given[name] = _typed(name, value, where)
+        places[name] = where
     settings = Settings(**given)  # type: ignore[arg-type]  # _typed has checked them
-    _check(settings)
+    _check(settings, places)
     return settings
 
 
@@ -204,50 +206,84 @@ def _checked(value: object, kind: type[Any], message: str) -> Any:  # noqa: ANN4
     return value
 
 
-def _check(settings: Settings) -> None:
-    """Refuse values that cannot work, before anything starts."""
-    if not 1 <= settings.workers <= MOST_WORKERS:
-        raise OperatorError(f"'workers' must be 1 to {MOST_WORKERS}")
-    if settings.max_content_bytes < 1:
-        raise OperatorError("'max_content_bytes' must be 1 or more")
-    if settings.log_level not in {"debug", "info", "warning", "error"}:
-        raise OperatorError("'log_level' must be debug, info, warning or error")
-    for name in ("public_url", "payment_api_url"):
-        _check_url(name, getattr(settings, name), {"http", "https"})
-    _check_url("smtp_url", settings.smtp_url, {"smtp", "smtps"})
-    _check_proxies(settings.trusted_proxies)
-    _check_seed(settings.subscription_key)
+def _check(settings: Settings, places: Mapping[str, str]) -> None:
+    """Refuse values that cannot work, naming where they stand, before anything starts.
+
+    What takes a mail server or sockets to know is checked where those are.
+    """
+    for name, rule in _RULES.items():
+        problem = rule(getattr(settings, name))
+        if problem:
+            raise OperatorError(f"{places.get(name, repr(name))} must be {problem}")
 
 
-def _check_proxies(addresses: tuple[str, ...]) -> None:
-    for address in set(addresses) - {"unix"}:
+def _path_problem(text: str) -> str | None:
+    return None if text and "\0" not in text else "a path"
+
+
+def _workers_problem(count: int) -> str | None:
+    return None if 1 <= count <= MOST_WORKERS else f"1 to {MOST_WORKERS}"
+
+
+def _size_problem(size: int) -> str | None:
+    return None if size >= 1 else "1 or more"
+
+
+def _level_problem(text: str) -> str | None:
+    words = ("debug", "info", "warning", "error")
+    return None if text in words else "debug, info, warning or error"
+
+
+def _proxies_problem(addresses: tuple[str, ...]) -> str | None:
+    for address in addresses:
         try:
-            ipaddress.ip_address(address)
+            ipaddress.ip_address("::1" if address == "unix" else address)
         except ValueError:
-            raise OperatorError(
-                f"'trusted_proxies': {address!r} is no IP address"
-            ) from None
+            return f"IP addresses; {address!r} is no IP address"
+    return None
 
 
-def _check_url(name: str, text: str, schemes: set[str]) -> None:
+def _web_problem(text: str) -> str | None:
+    """Others see these addresses: no credentials may stand in them."""
+    plain = not text or (text.isprintable() and not set(text) & set(" ?#@\\"))
+    if plain and _is_url(text, {"http", "https"}):
+        return None
+    return "an address: http://… or https://…, without a user, a query or a fragment"
+
+
+def _mail_problem(text: str) -> str | None:
+    usable = _is_url(text, {"smtp", "smtps"})
+    return None if usable else "an address: smtp://… or smtps://…"
+
+
+def _is_url(text: str, schemes: set[str]) -> bool:
+    """Whether it is an address of these; nothing is one as well."""
     try:
         found = urlsplit(text)
         usable = found.scheme in schemes and bool(found.hostname)
         usable = usable and (found.port is None or 0 < found.port <= _HIGHEST_PORT)
     except ValueError:
-        usable = False
-    if text and not usable:
-        raise OperatorError(
-            f"'{name}' must be an address: {'://… or '.join(sorted(schemes))}://…"
-        )
+        return False
+    return usable or not text
 
 
-def _check_seed(text: str) -> None:
+def _seed_problem(text: str) -> str | None:
     try:
         usable = len(b64decode(text, validate=True)) == _SEED_BYTES
     except ValueError:
         usable = False
-    if text and not usable:
-        raise OperatorError(
-            f"'subscription_key' must be base64 of {_SEED_BYTES} random bytes"
-        )
+    return None if usable or not text else f"base64 of {_SEED_BYTES} random bytes"
+
+
+_RULES: dict[str, Callable[[Any], str | None]] = {
+    "database": _path_problem,
+    "workers": _workers_problem,
+    "log_level": _level_problem,
+    "public_url": _web_problem,
+    "smtp_url": _mail_problem,
+    "max_content_bytes": _size_problem,
+    "subscription_key": _seed_problem,
+    "payment_api_url": _web_problem,
+    "trusted_proxies": _proxies_problem,
+}
+"""What each setting must be, told where a value is not."""

@@ -4,10 +4,12 @@ import argparse
 import os
 import sys
 
-from redlane_hub.cli.options import add_settings, settings_of
+from redlane_hub.cli.options import add_settings, given_options, settings_of
 from redlane_hub.cli.output import drop_stream
 from redlane_hub.cli.parser import Commands, add_command
+from redlane_hub.server import readiness
 from redlane_hub.server.service import serve
+from redlane_hub.settings import origins
 from redlane_hub.store import lease
 
 __all__ = ["register"]
@@ -35,6 +37,8 @@ def register(commands: Commands) -> None:
 
 def _serve(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
+    places = origins(given_options(arguments), os.environ, arguments.config)
+    readiness.check(settings, places)
     with lease.using(settings.database_path):
         return serve(settings, os.environ, _announce)
 

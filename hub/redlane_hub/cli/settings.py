@@ -13,8 +13,9 @@ from redlane_hub.cli.options import (
     given_options,
     settings_of,
 )
-from redlane_hub.cli.output import print_json, print_table
+from redlane_hub.cli.output import print_json, print_table, tell
 from redlane_hub.cli.parser import Commands, add_command
+from redlane_hub.server import readiness
 from redlane_hub.settings import origins
 
 __all__ = ["register"]
@@ -45,8 +46,12 @@ def register(commands: Commands) -> None:
 
 
 def _settings(arguments: argparse.Namespace) -> int:
-    values = dataclasses.asdict(settings_of(arguments))
+    settings = settings_of(arguments)
     given = origins(given_options(arguments), os.environ, arguments.config)
+    readiness.check(settings, given)
+    for each in readiness.warnings(settings, os.environ):
+        tell(f"warning: {each}")
+    values = dataclasses.asdict(settings)
     shown = {name: _masked(name, value) for name, value in values.items()}
     if arguments.json:
         print_json(

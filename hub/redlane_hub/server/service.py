@@ -10,6 +10,7 @@ from types import FrameType
 from redlane_hub import __version__
 from redlane_hub.security.ratelimit import RateLimiter
 from redlane_hub.security.secrets import load_secrets
+from redlane_hub.server import readiness
 from redlane_hub.server.logs import start_logging
 from redlane_hub.server.master import Master
 from redlane_hub.server.metrics import counters_for
@@ -42,6 +43,8 @@ def serve(
     """
     start_logging(settings.log_level)
     shared = _prepare(settings, environ)
+    for each in readiness.warnings(settings, environ):
+        _log.warning(each)
     settings = shared.settings
     places = ", ".join(url_of(each) for each in shared.listeners)
     notifier = Notifier(environ)

@@ -9,7 +9,14 @@ from pathlib import Path
 
 from redlane_hub.errors import OperatorError
 
-__all__ = ["bound_sockets", "listening_sockets", "loopback_sockets", "url_of"]
+__all__ = [
+    "bound_sockets",
+    "check_listen",
+    "check_loopback",
+    "listening_sockets",
+    "loopback_sockets",
+    "url_of",
+]
 
 _UNIX = "unix:"
 _BACKLOG = 1024
@@ -26,11 +33,20 @@ def listening_sockets(listen: str, environ: Mapping[str, str]) -> list[socket.so
     return _passed_sockets(environ) or bound_sockets(listen)
 
 
-def loopback_sockets(listen: str) -> list[socket.socket]:
-    """Sockets on HOST:PORT that only this machine reaches.
+def check_listen(listen: str) -> None:
+    """Raise OperatorError unless it is HOST:PORT or unix:PATH."""
+    if not listen.startswith(_UNIX) or not listen.removeprefix(_UNIX):
+        _host_and_port(listen)
 
-    Raises OperatorError, also for an address that others could reach.
-    """
+
+def loopback_sockets(listen: str) -> list[socket.socket]:
+    """Sockets on HOST:PORT that only this machine reaches. Raises OperatorError."""
+    check_loopback(listen)
+    return bound_sockets(listen)
+
+
+def check_loopback(listen: str) -> None:
+    """Raise OperatorError unless it is HOST:PORT that only this machine reaches."""
     host, port = _host_and_port(listen)
     for _, address in _addresses(listen, host, port):
         if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
@@ -38,7 +54,6 @@ def loopback_sockets(listen: str) -> list[socket.socket]:
                 f"cannot listen on {listen}: it must be a loopback address, such as "
                 "127.0.0.1:9090"
             )
-    return bound_sockets(listen)
 
 
 def bound_sockets(listen: str) -> list[socket.socket]:
@@ -46,6 +61,7 @@ def bound_sockets(listen: str) -> list[socket.socket]:
 
     Raises OperatorError.
     """
+    check_listen(listen)
     if listen.startswith(_UNIX):
         return [_unix_socket(Path(listen.removeprefix(_UNIX)))]
     host, port = _host_and_port(listen)
