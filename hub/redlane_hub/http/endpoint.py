@@ -140,7 +140,9 @@ class Endpoint:
             not declared.takes_many_values
             and sum(map(data.count, _PARTS)) > _MOST_VALUES
         ):
-            raise TooLargeError(f"the body holds more than {_MOST_VALUES} values")
+            raise InvalidInputError(
+                f"not read: it holds more than {_MOST_VALUES} values"
+            )
         return data
 
     def _data(self, request: falcon.Request) -> bytes:
