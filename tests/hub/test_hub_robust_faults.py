@@ -286,6 +286,44 @@ def test_damaged_page_fails_what_needs_it_and_nothing_else(shop: Shop) -> None:
     assert done.stdout.startswith("problem: ")
 
 
+@contextlib.contextmanager
+def immutable(path: Path) -> Iterator[None]:
+    """A file that not even root can write to, nor who has it open."""
+    done = subprocess.run(["chattr", "+i", path], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no file can be made immutable here: {done.stderr!r}")
+    try:
+        yield
+    finally:
+        subprocess.run(["chattr", "-i", path], check=True)
+
+
+@pytest.mark.root
+def test_log_that_cannot_be_written_to_stops_no_reads(shop: Shop) -> None:
+    with immutable(log_of(shop)):
+        shop.check_trouble("disk I/O error", "readonly")
+
+    shop.publish("after")
+    shop.check()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_read_only_database_is_refused_in_one_line(shop: Shop, workers: str) -> None:
+    assert shop.hub.stop() == 0
+    before = len(shop.hub.errors)
+    with immutable(shop.hub.database):
+        process = shop.hub.launch("--workers", workers)
+        assert process.wait(20) == 1
+        process.communicate()
+
+    (line,) = shop.hub.errors[before:].splitlines()
+    assert line.startswith(f"redlane-hub: {shop.hub.database}: ")
+    shop.hub.start("--workers", workers)
+    shop.publish("after")
+    shop.check()
+
+
 def fill(path: Path) -> None:
     """Take all the room that there is, to the last page."""
     with path.open("wb", buffering=0) as full, contextlib.suppress(OSError):

@@ -128,7 +128,9 @@ class Interrupting:
         return not self.is_commit and self.first <= self.steps <= self.last
 
     def begin(self, statement: str) -> None:
-        self.is_commit = statement == "COMMIT"
+        # The search index has statements of its own, which come in between.
+        if statement in {"COMMIT", "BEGIN IMMEDIATE"}:
+            self.is_commit = statement == "COMMIT"
 
     @contextlib.contextmanager
     def of(self, connection: sqlite3.Connection) -> Iterator[None]:

@@ -35,6 +35,9 @@ _IMPATIENT_SECONDS = 1.0
 
 _CACHED_STATEMENTS = 256
 
+_PRIMARY = 0xFF
+"""The part of an error's code that tells its kind."""
+
 
 class Database:
     """The hub's one SQLite file, from any thread.
@@ -72,14 +75,14 @@ class Database:
         BusyError when too many wait already.
         """
         with self._turn():
-            connection = self.reading()
-            self._presence.check()
             try:
-                connection.execute("BEGIN IMMEDIATE")
+                connection = self._begun()
                 yield connection
                 connection.execute("COMMIT")
-            except BaseException:
-                self._roll_back(connection)
+            except BaseException as error:
+                self._roll_back()
+                if _cannot_write(error):
+                    self.close()
                 raise
 
     def close(self) -> None:
@@ -107,10 +110,26 @@ class Database:
             if is_patient:
                 self._patient.release()
 
-    def _roll_back(self, connection: sqlite3.Connection) -> None:
-        """Undo what a transaction has done, if SQLite has not done so by itself."""
+    def _begun(self) -> sqlite3.Connection:
+        """A connection of the calling thread, in a transaction that may write."""
+        connection = self.reading()
+        self._presence.check()
         try:
-            if connection.in_transaction:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if not _cannot_write(error):
+                raise
+            # Perhaps it could not when this connection was made, and now it can.
+            self.close()
+            connection = self.reading()
+            connection.execute("BEGIN IMMEDIATE")
+        return connection
+
+    def _roll_back(self) -> None:
+        """Undo what a transaction has done, if SQLite has not done so by itself."""
+        connection: sqlite3.Connection | None = getattr(self._local, "open", None)
+        try:
+            if connection is not None and connection.in_transaction:
                 connection.execute("ROLLBACK")
         except sqlite3.Error:
             # Closing undoes it, too. Open, it would hold the lock for ever.
@@ -140,3 +159,9 @@ class Database:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
+def _cannot_write(error: BaseException) -> bool:
+    """Whether the file could only be read; SQLite stays with what it found once."""
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & _PRIMARY == sqlite3.SQLITE_READONLY

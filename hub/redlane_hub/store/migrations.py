@@ -47,6 +47,8 @@ def migrate(path: Path) -> list[str]:
         with closing(_open(path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
+            # SQLite begins so where it may only read, too: a write tells.
+            connection.execute("PRAGMA user_version = 0")
             taken = _missing(connection)
             if taken:
                 _steps.apply(sqlite_utils.Database(connection))
