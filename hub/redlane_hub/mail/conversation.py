@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
+from io import BufferedReader
 from ipaddress import IPv6Address, ip_address
 from types import TracebackType
 from typing import Self
@@ -21,6 +22,9 @@ _CONNECT_SECONDS = 10.0
 """For one of the server's addresses; then the next one is tried."""
 
 _GOODBYE_SECONDS = 2.0
+
+_MOST_REPLIED = 64 * 1024
+"""Bytes that a server may say; the library would keep whatever comes."""
 
 
 class TimeLimit:
@@ -96,6 +100,12 @@ class Conversation(smtplib.SMTP):
             line.close()
             raise
 
+    def getreply(self) -> tuple[int, bytes]:
+        """The server's next reply, of bounded length."""
+        if self.file is None:
+            self.file = _Bounded(self._line().makefile("rb"))
+        return super().getreply()
+
     def encrypt(self) -> None:
         """Speak TLS from here on, if the server offers it."""
         self.ehlo_or_helo_if_needed()
@@ -118,6 +128,24 @@ class Conversation(smtplib.SMTP):
         if line is None:
             raise smtplib.SMTPServerDisconnected("the connection is closed")
         return line
+
+
+class _Bounded:
+    """The replies of one connection, as far as anybody means to read them."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        self._file = file
+        self._left = _MOST_REPLIED
+
+    def readline(self, size: int) -> bytes:
+        line = self._file.readline(size)
+        self._left -= len(line)
+        if self._left < 0:
+            raise OSError("the server says too much")
+        return line
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def is_loopback(peer: str) -> bool:

@@ -113,7 +113,7 @@ def _refusal(error: smtplib.SMTPException) -> MailError:
             did = _REFUSALS.get(type(error), "answered")
             return MailError(f"the mail server {did} {code}")
         case smtplib.SMTPServerDisconnected():
-            return MailError("the mail server hung up, or took too long")
+            return MailError("the mail server hung up, took too long or said too much")
     name = type(error).__name__
     return MailError(f"the mail server cannot be used ({name})")
 
