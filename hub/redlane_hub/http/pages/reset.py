@@ -72,7 +72,8 @@ class ResetPages:
         try:
             self._resets.confirm(token, new_password)
         except InvalidInputError as error:
-            return self._form(token, str(error), status=400)
+            problem = str(error).replace("'new_password'", "A password")
+            return self._form(token, problem, status=400)
         except BusyError as error:
             return self._form(token, str(error), status=429)
         return self._renderer.message(
