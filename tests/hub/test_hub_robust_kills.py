@@ -32,8 +32,8 @@ def check_everything(made: Attack) -> None:
                 each.check_all(talk)
 
 
-def test_what_was_acknowledged_survives_twelve_kills(hub: HubProcess) -> None:
-    made = attack(hub, 12, seed=1)
+def test_what_was_acknowledged_survives_six_kills(hub: HubProcess) -> None:
+    made = attack(hub, 6, seed=1)
     check_everything(made)
     assert made.tally.count > 10
 

@@ -108,7 +108,7 @@ OPERATIONS: dict[str, Callable[[Scene], falcon.testing.Result]] = {
 
 Failing = Callable[[sqlite3.Connection, int], contextlib.AbstractContextManager[None]]
 
-STRIDE = 3
+STRIDE = 5
 """Of SQLite's steps only every so many is tried; which ones, differs by operation."""
 
 

@@ -4,6 +4,7 @@ All that are missing are taken in one transaction, so that two hubs may start at
 database that records a step unknown here was made by a newer hub, and is refused.
 """
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -44,6 +45,7 @@ def migrate(path: Path) -> list[str]:
     """
     try:
         create_private(path)
+        _require_writable(path)
         with closing(_open(path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
@@ -88,6 +90,12 @@ def schema_of(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
         for kind, name, sql in rows
         if not name.startswith(tuple(f"{each}_" for each in virtual))
     }
+
+
+def _require_writable(path: Path) -> None:
+    """Refuse a file before SQLite makes a log beside it that is as read-only."""
+    if not os.access(path, os.W_OK, effective_ids=True):
+        raise OperatorError(f"{path}: cannot be used as a database: it is read-only")
 
 
 def _open(path: Path) -> sqlite3.Connection:
