@@ -8,6 +8,8 @@ import pytest
 from hub_operator import operate
 from hub_process import HubProcess
 
+from redlane_hub.cli.main import main
+
 WRONG = {
     "listen": ["nonsense", "127.0.0.1", "127.0.0.1:99999", "unix:", "127.0.0.1:1:2"],
     "metrics_listen": ["0.0.0.0:9090", "unix:/tmp/m", "9090"],
@@ -40,25 +42,29 @@ SECRET = {"smtp_url", "subscription_key"}
 
 @pytest.mark.parametrize(("name", "value"), CASES)
 def test_a_value_that_cannot_work_is_one_line_with_its_place(
-    name: str, value: str, tmp_path: Path
+    name: str,
+    value: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     in_file = json.dumps(value)
     (tmp_path / "hub.toml").write_text(f"{name} = {in_file}\n")
-    outcomes = [
-        (operate("settings", "--config", "hub.toml", directory=tmp_path), "hub.toml"),
-        (
-            operate("settings", "--json", directory=tmp_path, **{name: value}),
-            f"REDLANE_HUB_{name.upper()}",
-        ),
-    ]
+    monkeypatch.chdir(tmp_path)
+    given = [(["--config", "hub.toml"], "hub.toml")]
     if name not in SECRET:
         option = f"--{name.replace('_', '-')}"
-        given = f"{option}={value}"
-        outcomes.append((operate("settings", given, directory=tmp_path), option))
-    for done, place in outcomes:
-        assert (done.returncode, done.stdout) == (1, "")
-        assert (done.stderr.count("\n"), place in done.stderr) == (1, True)
-        assert "canary" not in done.stderr.lower()
+        given.append(([f"{option}={value}"], option))
+    variable = f"REDLANE_HUB_{name.upper()}"
+    given.append((["--json"], variable))
+    for arguments, place in given:
+        if place == variable:
+            monkeypatch.setenv(variable, value)
+        code = main(["settings", *arguments])
+        out, err = capsys.readouterr()
+        assert (code, out) == (1, "")
+        assert (err.count("\n"), place in err) == (1, True)
+        assert "canary" not in err.lower()
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -150,7 +150,7 @@ def test_certificate_authority_is_the_systems(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "value", "problem"),
     [
-        ("smtp_url", "smtp://someone:s3cret/x@127.0.0.1", "'smtp_url'"),
+        ("smtp_url", "smtp://someone:s3cret/x@127.0.0.1", "SMTP_URL"),
         ("smtp_url", "smtp://someone@127.0.0.1", "'smtp_url' cannot be used"),
         ("mail_from", "nobody", "'mail_from' must be one address"),
     ],
