@@ -12,7 +12,8 @@ import pytest
 from hub_web import RunningWeb, served, statuses
 
 from redlane_hub.server.crowd import Crowd
-from redlane_hub.server.web import MOST_OF_ONE_CLIENT, THREADS
+from redlane_hub.server.lanes import READERS
+from redlane_hub.server.web import MOST_OF_ONE_CLIENT
 
 PATIENCE = 0.4
 HALF_HEAD = b"GET /a HTTP/1.1\r\nHost: hub\r\nX: "
@@ -140,7 +141,7 @@ def test_client_that_does_not_read_is_dropped(
 
 def test_clients_that_do_not_read_hold_no_thread(patient: RunningWeb) -> None:
     with ExitStack() as stack:
-        for _ in range(2 * THREADS):
+        for _ in range(4 * READERS):
             connection = stack.enter_context(patient.connect())
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.sendall(WHOLE * 100)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer, UnixWSGIServer
-from waitress.task import ThreadedTaskDispatcher
 
 from redlane_hub.security.addresses import packed_address
 from redlane_hub.server.connections import Connection
 from redlane_hub.server.crowd import Crowd
+from redlane_hub.server.lanes import READERS, WRITERS, Lanes
 
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
@@ -27,11 +27,8 @@ __all__ = [
     "HEAD_BYTES",
     "MOST_CONNECTIONS",
     "STOP_SECONDS",
-    "THREADS",
     "WebServer",
 ]
-
-THREADS = 16
 
 CHANNEL_SECONDS = 20.0
 """How long a connection may be idle or slow, when nothing else was asked for."""
@@ -106,7 +103,7 @@ class _UnixAcceptor(_Acceptor, UnixWSGIServer):  # type: ignore[misc]  # waitres
 
 
 class WebServer:
-    """Serves WSGI applications, each on its listening socket, with 16 threads.
+    """Serves WSGI applications, each on its listening socket.
 
     `proxies` may hold any number of connections, since they speak for others.
     `patience` is how long a client may do nothing, or be slow. `count_refusal` gets the
@@ -125,8 +122,7 @@ class WebServer:
         self._patience = patience
         self._map: dict[int, Any] = {}
         self._stopping = False
-        self._dispatcher = ThreadedTaskDispatcher()
-        self._dispatcher.set_thread_count(THREADS)
+        self._dispatcher = Lanes()
         unlimited = {b"", *(packed_address(each) for each in proxies)}
         self._crowd = Crowd(
             MOST_CONNECTIONS, MOST_OF_ONE_CLIENT, unlimited.__contains__
@@ -210,7 +206,7 @@ def _adjustments(listener: socket.socket, body_bytes: int) -> Adjustments:
     return Adjustments(
         # One stands for all: it takes no mixed kinds, and would bind others without.
         sockets=[listener],
-        threads=THREADS,
+        threads=READERS + WRITERS,
         # The crowd makes room before waitress would stop accepting.
         connection_limit=2 * MOST_CONNECTIONS,
         max_request_header_size=HEAD_BYTES,
