@@ -1,9 +1,10 @@
-"""A hub's fetches and searches over HTTP against a bare web server.
+"""A hub's fetches and searches over HTTP against a bare web server and its peers.
 
     .venv/bin/python benchmarks/hub_reads.py [ROUNDS]
 
 The servers take turns on one processor, wrk is on the other. A share is of the bare
-server's rate in the same run, with an answer of the same size.
+server's rate in the same run, with an answer of the same size. The peers serve one
+document of about that size; they are installed into `.run/peers` the first time.
 """
 
 import subprocess
@@ -19,12 +20,13 @@ from pathlib import Path
 from hub_corpus import COMMON, Corpus
 from load import SERVER_CPU, Load, hammered
 from measure import duration, percentile, print_table
-from peers import free_port
+from peers import PEERS, free_port, peer_environment
 
 ROUNDS = 3
 ARTIFACTS = 5_000
-CONTENT_BYTES = 4_096
+CONTENT_BYTES, ANSWER_BYTES = 4_300, 4_700
 PROGRAMS = Path(sys.executable).parent
+PEER_PROGRAMS = Path(__file__).parents[1] / ".run" / "peers"
 BARE = Path(__file__).with_name("bare_waitress.py")
 SECONDS_TO_START = 30
 
@@ -37,6 +39,7 @@ class Target:
     url: str
     floor: str = ""
     accept: str = "*/*"
+    is_peer: bool = False
     loads: list[Load] = field(default_factory=list)
 
 
@@ -60,6 +63,9 @@ def main() -> None:
         for each in targets
     ]
     print_table(("", "best req/s", "median", "p99", "of the bare server"), rows)
+    peer = max((each for each in targets if each.is_peer), key=best)
+    ratio = rates["fetch"] / rates[peer.name]
+    print(f"\nfetch is {ratio:.1f} times {peer.name}, the best of the peers")
 
 
 def best(target: Target) -> float:
@@ -83,6 +89,13 @@ def started(directory: Path, running: ExitStack) -> Iterator[Target]:
         bare = f"bare server, {size:,} bytes"
         yield Target(bare, running.enter_context(bare_server(size)))
         yield Target(name, url, bare)
+    programs = peer_environment(PEER_PROGRAMS)
+    for start in PEERS:
+        place = directory / start.__name__
+        place.mkdir()
+        peer = running.enter_context(start(programs, place, ANSWER_BYTES, SERVER_CPU))
+        name = f"{peer.name}, {peer.size:,} bytes"
+        yield Target(name, peer.url, accept=peer.accept, is_peer=True)
 
 
 @contextmanager
