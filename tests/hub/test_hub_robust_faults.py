@@ -88,7 +88,7 @@ class Shop:
 
     def check_reads(self) -> None:
         """Who has read before reads on; who has not may be refused, cleanly."""
-        answers = [self.fetch(name) for name in self.names * 5]
+        answers = [self.fetch(name) for name in self.names * 8]
         refused = [each for each in answers if each.status == 500]
         assert {each.status for each in answers} <= {200, 500}
         assert all(each.body == INTERNAL for each in refused)
@@ -103,6 +103,8 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
     made = Shop(hub, owner)
     for number in range(5):
         made.publish(f"before-{number}")
+    # Each thread has a connection of its own from its first read on.
+    made.check_reads()
     yield made
     hub.stop(signal.SIGKILL)
 
@@ -124,21 +126,22 @@ def test_full_disk_refuses_writes_until_there_is_room(shop: Shop) -> None:
 
 
 def test_downloads_of_a_full_disk_are_counted_when_there_is_room(shop: Shop) -> None:
+    shop.publish("counted")
     pid = shop.hub.pid
     soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (log_of(shop).stat().st_size, hard))
 
-    counts = [expect(shop.fetch("before-0"), 200)["downloads"] for _ in range(5)]
+    counts = [expect(shop.fetch("counted"), 200)["downloads"] for _ in range(5)]
     deadline = time.monotonic() + 10
     while "stay pending" not in shop.hub.errors:
         assert time.monotonic() < deadline
-    counts += [expect(shop.fetch("before-0"), 200)["downloads"] for _ in range(5)]
+    counts += [expect(shop.fetch("counted"), 200)["downloads"] for _ in range(5)]
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
     assert shop.hub.stop() == 0
     shop.hub.start()
 
     assert counts == list(range(1, 11))
-    assert expect(shop.fetch("before-0"), 200)["downloads"] == 11
+    assert expect(shop.fetch("counted"), 200)["downloads"] == 11
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ A read that is upgraded to a write fails at once when another writer was faster,
 whatever the timeout; so every write is `BEGIN IMMEDIATE`. Writes of one process queue
 on a lock of its own, which wakes at once; the busy timeout is for other processes. Only
 so many wait for long: when another process holds the database, threads stay free for
-those who read.
+logins and whatever else is sent with a body and only reads.
 """
 
 import sqlite3
