@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
-from urllib.parse import SplitResult, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from redlane_hub.errors import InvalidInputError, PaymentError
 from redlane_hub.settings import Settings
@@ -26,6 +26,7 @@ DEADLINE = 10.0
 LARGEST_ANSWER = 256 * 1024
 """How many bytes an answer may have."""
 
+_SUCCESSES = frozenset({http.client.OK, http.client.CREATED})
 _LONGEST_URL = 4096
 _PATH = "/v1/checkout/sessions"
 
@@ -85,7 +86,7 @@ class Stripe:
             raise PaymentError(
                 f"the payment provider cannot be asked ({type(error).__name__})"
             ) from None
-        if answer.status != http.client.OK:
+        if answer.status not in _SUCCESSES:
             raise PaymentError(f"the payment provider answered {answer.status}")
         if len(data) > LARGEST_ANSWER:
             raise PaymentError("the payment provider's answer is too large")
@@ -118,21 +119,20 @@ class Stripe:
         return url
 
     def _leads_to_a_checkout(self, url: str) -> bool:
-        """Whether it is https, or at the API's own origin, and means one thing only."""
+        """Whether it is https, or as plain as the API's own, and means one thing only.
+
+        A provider for trying things out has plain addresses throughout.
+        """
         printable = url.isascii() and url.isprintable() and not set(url) & set(' "<>\\')
         if len(url) > _LONGEST_URL or not printable:
             return False
         try:
             found = urlsplit(url)
-            return _origin(found) == _origin(self._api) or (
-                found.scheme == "https" and bool(found.hostname)
-            )
+            schemes = {"https", self._api.scheme}
+            # Asked for the port, it refuses one that cannot be.
+            return found.scheme in schemes and bool(found.hostname) and found.port != 0
         except ValueError:
             return False
-
-
-def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
-    return url.scheme, url.hostname, url.port
 
 
 @contextmanager
