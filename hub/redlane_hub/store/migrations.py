@@ -1,12 +1,15 @@
 """The database's tables, step by step; steps are added at the end and never changed.
 
-All that are missing are taken in one transaction, so that two hubs may start at once. A
-database that records a step unknown here was made by a newer hub, and is refused.
+All that are missing are taken in one transaction, and by one hub at a time: switching a
+new database to its log fails at once when another does the same, whatever the timeout.
+A database that records a step unknown here was made by a newer hub, and is refused.
 """
 
+import fcntl
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import sqlite_utils
@@ -46,7 +49,7 @@ def migrate(path: Path) -> list[str]:
     try:
         create_private(path)
         _require_writable(path)
-        with closing(_open(path)) as connection:
+        with _alone_in(path.parent), closing(_open(path)) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             # SQLite begins so where it may only read, too: a write tells.
@@ -96,6 +99,17 @@ def _require_writable(path: Path) -> None:
     """Refuse a file before SQLite makes a log beside it that is as read-only."""
     if not os.access(path, os.W_OK, effective_ids=True):
         raise OperatorError(f"{path}: cannot be used as a database: it is read-only")
+
+
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[None]:
+    """Keep other hubs from migrating a database in the same directory."""
+    opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _open(path: Path) -> sqlite3.Connection:
