@@ -20,7 +20,7 @@ from redlane_hub.http.operations import Bound, operations_of
 from redlane_hub.http.pages.site import pages
 from redlane_hub.http.publishing import PublishingResource
 from redlane_hub.http.resets import ResetResource
-from redlane_hub.http.routing import Route, Router, routes
+from redlane_hub.http.routing import QuickPaths, Route, Router, routes
 from redlane_hub.http.shield import shielded
 from redlane_hub.mail.smtp import SmtpMailer
 from redlane_hub.payments.stripe import Stripe
@@ -102,6 +102,9 @@ class Hub:
         self.operations = [
             each.declared.title for one in resources for each in operations_of(one)
         ]
+        self.quick_paths = QuickPaths(
+            routes(each for one in resources for each in operations_of(one))
+        )
         self.app = falcon_app(resources, self._accounts, self.largest_body)
 
     @property

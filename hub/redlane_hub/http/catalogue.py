@@ -170,6 +170,7 @@ class ArtifactResource:
             "Fetch an artifact",
             returns=Artifact,
             errors=(404,),
+            quick=True,
         )
     )
     def fetch(self, call: Call[None, None]) -> Raw:

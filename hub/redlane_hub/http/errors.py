@@ -6,6 +6,8 @@ import logging
 import falcon
 
 from redlane_hub import errors
+from redlane_hub.patience import WouldWaitError, may_wait
+from redlane_hub.store.database import is_locked
 
 __all__ = ["INTERNAL", "STATUSES", "add_error_handlers", "error_body"]
 
@@ -38,6 +40,7 @@ def add_error_handlers(app: "falcon.App[falcon.Request, falcon.Response]") -> No
     app.add_error_handler(errors.HubError, _hub_error)
     app.add_error_handler(errors.MalformedPathError, _malformed_path)
     app.add_error_handler(errors.BusyError, _passed_on)
+    app.add_error_handler(WouldWaitError, _passed_on)
     app.set_error_serializer(_serialize)
 
 
@@ -70,10 +73,10 @@ def _malformed_path(
 def _passed_on(
     _request: falcon.Request,
     _response: falcon.Response,
-    error: errors.BusyError,
+    error: errors.BusyError | WouldWaitError,
     _params: object,
 ) -> None:
-    """Leave it to the rate limits in front: they have one answer for all of these."""
+    """Leave it to those in front: to the rate limits, and to the server."""
     raise error
 
 
@@ -83,7 +86,12 @@ def _internal(
     error: Exception,
     _params: object,
 ) -> None:
-    """The boundary: what nobody foresaw is logged here and told to nobody."""
+    """The boundary: what nobody foresaw is logged here and told to nobody.
+
+    Raises WouldWaitError in a thread that could have waited, were it another.
+    """
+    if is_locked(error) and not may_wait():
+        raise WouldWaitError from error
     _log.error(
         "A request failed.",
         exc_info=error,

@@ -113,6 +113,8 @@ class Operation:
     and `returns` a `tuple[Form, ...]`. `errors` are the statuses besides 401, 403, 429
     and 500 that access implies. A body holds few values unless `takes_many_values`:
     each costs many times its bytes, and most operations are open to whoever registers.
+    What is `quick` reads a row or two, whoever asks for whatever: the thread that reads
+    all connections answers it by itself.
     """
 
     method: str
@@ -127,6 +129,7 @@ class Operation:
     tag: str = "artifacts"
     links: tuple[Link, ...] = ()
     takes_many_values: bool = False
+    quick: bool = False
 
     @property
     def title(self) -> str:

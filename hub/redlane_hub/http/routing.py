@@ -7,6 +7,7 @@ Paths are taken literally: one that names a segment by nothing at all is no rout
 """
 
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from falcon.routing import CompiledRouter
 
 from redlane_hub.http.operations import Bound
 
-__all__ = ["Route", "Router", "routes"]
+__all__ = ["QuickPaths", "Route", "Router", "routes"]
 
 
 class Route:
@@ -70,6 +71,26 @@ class Router(CompiledRouter):
         return None if empty else super().find(uri, req)
 
 
+class QuickPaths:
+    """The paths at which `GET` is declared to be quick."""
+
+    def __init__(self, every: Iterable[Route]) -> None:
+        read = [route for route in every if "GET" in route.bound]
+        quick = [route for route in read if route.bound["GET"].declared.quick]
+        # The more literal route wins where two are met.
+        slow = [
+            route
+            for route in read
+            if route not in quick
+            and any(_covers(each.segments, route.segments) for each in quick)
+        ]
+        self._quick, self._slow = _pattern(quick), _pattern(slow)
+
+    def has(self, path: str) -> bool:
+        """Whether `GET` of this path takes a moment."""
+        return bool(self._quick.fullmatch(path)) and not self._slow.fullmatch(path)
+
+
 def routes(operations: Iterable[Bound]) -> list[Route]:
     """A route for every path, and for every point where paths meet."""
     every = list(operations)
@@ -89,6 +110,18 @@ def routes(operations: Iterable[Bound]) -> list[Route]:
             if _covers(_segments(each.declared.path), route.segments):
                 route.bound.setdefault(each.declared.method, each)
     return made
+
+
+def _pattern(every: Iterable[Route]) -> re.Pattern[str]:
+    """What matches the paths of all these routes."""
+    shapes = (
+        "".join(
+            "/[^/]+" if _is_field(each) else f"/{re.escape(each)}"
+            for each in route.segments
+        )
+        for route in every
+    )
+    return re.compile("|".join(shapes) or r"(?!)")
 
 
 def _segments(path: str) -> tuple[str, ...]:

@@ -95,8 +95,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         """Whether to read on; first comes what was read already."""
         if self._lingers_until is not None:
             return True
-        if self._ahead and super().readable():
-            self._take(b"")
+        if self._ahead and super().readable() and self._take(b""):
+            self.server.add_task(self)
         return bool(super().readable())
 
     def writable(self) -> bool:
@@ -108,7 +108,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         self.active_at = time.monotonic()
         self._moved += len(data)
         if self._lingers_until is None:
-            return self._take(data)
+            if self._take(data):
+                self._have_answered()
+            return True
         if self._moved > _LINGER_BYTES:
             self.handle_close()
         return False
@@ -116,7 +118,8 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     def _take(self, data: bytes) -> bool:
         """Read the next request, and no more until its answer is out.
 
-        waitress reads ahead, and has a thread wait when nobody takes the answers.
+        True when it is whole. waitress reads ahead, and has a thread wait when nobody
+        takes the answers.
         """
         with self.requests_lock:
             if self.will_close or self.close_when_flushed:
@@ -125,7 +128,21 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
             while data and not self.requests:
                 data = data[self._read_some(data) :]
             self._ahead = data
-        return True
+            return bool(self.requests)
+
+    def _have_answered(self) -> None:
+        """Answer at once, here, what takes a moment; leave the rest to the threads."""
+        request = self.requests[0]
+        if not self.server.is_quick(request):
+            self.server.add_task(self)
+            return
+        self.service()
+        if request.is_postponed:
+            request.is_postponed = False
+            self.requests.append(request)
+            self.server.add_task(self)
+        elif self.writable():
+            self.handle_write()
 
     def _read_some(self, data: bytes) -> int:
         """Give data to the request that is being read; how much of it that took."""
@@ -138,7 +155,6 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
             self.request, self.sent_continue = None, False
             if not request.empty:
                 self.requests.append(request)
-                self.server.add_task(self)
         elif request.expect_continue and not self.sent_continue:
             self.send_continue()
         return taken

@@ -8,17 +8,18 @@ or whom it is for, let a stranger's request pass as somebody else's.
 import re
 from dataclasses import dataclass
 
-__all__ = ["Refused", "early_problem", "head_problem"]
+__all__ = ["Head", "Refused", "early_problem", "origin_form", "read_head"]
 
 _CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\r\n"))
 _REQUEST_LINE = re.compile(
     rb"([!#$%&'*+.^_`|~0-9A-Z-]+) ([\x21-\x7e]+) HTTP/([0-9])\.([0-9])"
 )
-_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*)")
+_HEADER = re.compile(rb"(?<=\r\n)([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n]*)\r\n")
 _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(?::[0-9]{1,5})?")
 _ABSOLUTE = re.compile(rb"https?://([^/?]*)", re.IGNORECASE)
 _LENGTH = re.compile(rb"[0-9]+")
 _MOST_LENGTH_DIGITS = 15
+_END = b"\r\n"
 _CHUNKED = b"chunked"
 
 _ONCE = frozenset(
@@ -40,6 +41,7 @@ _REASONS = {
     400: "Bad Request",
     413: "Content Too Large",
     417: "Expectation Failed",
+    431: "Request Header Fields Too Large",
     501: "Not Implemented",
     505: "HTTP Version Not Supported",
 }
@@ -58,6 +60,16 @@ class Refused:
         return _REASONS[self.code]
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A well-formed head; the names of its headers are in lower case."""
+
+    method: bytes
+    target: bytes
+    minor: bytes
+    headers: dict[bytes, bytes]
+
+
 def early_problem(start: bytes) -> Refused | None:
     """What is wrong with the start of a head, though its end is not there yet."""
     returns = start.count(b"\r") - start.endswith(b"\r")
@@ -69,39 +81,49 @@ def early_problem(start: bytes) -> Refused | None:
     return None
 
 
-def head_problem(head: bytes) -> Refused | None:
-    """What is wrong with a whole head, which ends with an empty line."""
-    first, *lines = head.split(b"\r\n")[:-2]
-    line = _REQUEST_LINE.fullmatch(first)
+def read_head(head: bytes) -> Head | Refused:
+    """Read a whole head, which ends with an empty line."""
+    end = head.index(_END)
+    line = _REQUEST_LINE.fullmatch(head, 0, end)
     if line is None:
         return Refused("the request line is malformed: METHOD TARGET HTTP/1.1")
     method, target, major, minor = line.groups()
     if major != b"1":
         return Refused("only HTTP/1.1 and HTTP/1.0 are served here", 505)
-    headers: dict[bytes, bytes] = {}
-    for each in lines:
-        problem = _read_header(each, headers)
-        if problem is not None:
-            return problem
-    return (
+    headers = _read_headers(head[end : -len(_END)])
+    if isinstance(headers, Refused):
+        return headers
+    problem = (
         _host_problem(headers, minor)
         or _target_problem(method, target, headers)
         or _length_problem(headers, minor)
     )
+    return problem or Head(method, target, minor, headers)
 
 
-def _read_header(line: bytes, headers: dict[bytes, bytes]) -> Refused | None:
-    """Add a header line to those read before, or say why not."""
-    if line.startswith((b" ", b"\t")):
-        return Refused("a header must not go on in the next line")
-    found = _HEADER.fullmatch(line)
-    if found is None:
+def origin_form(target: bytes) -> bytes:
+    """The path and query of a target that may name the host before them."""
+    absolute = _ABSOLUTE.match(target)
+    return target[absolute.end() :] if absolute else target
+
+
+def _read_headers(block: bytes) -> dict[bytes, bytes] | Refused:
+    """Read lines of headers, each between two ends of a line."""
+    found = _HEADER.findall(block)
+    if len(found) != block.count(_END) - 1:
+        if _END + b" " in block or _END + b"\t" in block:
+            return Refused("a header must not go on in the next line")
         return Refused("a header line is malformed: NAME: VALUE")
-    name, value = found[1].lower(), found[2].rstrip(b" \t")
-    if name in _ONCE and name in headers:
-        return Refused(f"the header {name.decode()} is there twice")
-    headers[name] = value
-    return None
+    headers: dict[bytes, bytes] = {}
+    for spelled, value in found:
+        name = spelled.lower()
+        if name not in headers:
+            headers[name] = value.rstrip(b" \t")
+        elif name in _ONCE:
+            return Refused(f"the header {name.decode()} is there twice")
+        else:
+            headers[name] += b", " + value.rstrip(b" \t")
+    return headers
 
 
 def _host_problem(headers: dict[bytes, bytes], minor: bytes) -> Refused | None:

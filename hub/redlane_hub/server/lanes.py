@@ -2,7 +2,8 @@
 
 What writes may hash a password, check a schema, ask the payment provider or wait for
 the disk; what reads takes a fraction of a millisecond. Few threads read: more of them
-only take the interpreter from each other, and that costs a fifth of the rate.
+only take the interpreter from each other, and that costs a fifth of the rate. What
+takes but a moment never comes here: to hand it over would cost more than to answer it.
 """
 
 from typing import Any

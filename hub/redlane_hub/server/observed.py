@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from redlane_hub.http.operations import OPERATION_KEY
+from redlane_hub.patience import WouldWaitError
 from redlane_hub.server.metrics import OTHER, Metrics
 
 if TYPE_CHECKING:
@@ -38,16 +39,23 @@ class Observed:
             status = int(line[:3])
             return start_response(line, *rest)
 
+        is_answered = True
         try:
             return self._application(environ, start)  # type: ignore[arg-type]  # nobody uses write()
+        except WouldWaitError:
+            is_answered = False
+            raise
         finally:
-            seconds = time.perf_counter() - began
-            operation = environ.get(OPERATION_KEY, OTHER)
-            self._metrics.count(operation, status, seconds)
-            if _log.isEnabledFor(logging.DEBUG):
-                fields = {"operation": operation, "status": status}
-                fields["milliseconds"] = round(seconds * 1000, 3)
-                _log.debug("A request was answered.", extra=fields)
+            if is_answered:
+                operation = environ.get(OPERATION_KEY, OTHER)
+                self._count(operation, status, time.perf_counter() - began)
+
+    def _count(self, operation: str, status: int, seconds: float) -> None:
+        self._metrics.count(operation, status, seconds)
+        if _log.isEnabledFor(logging.DEBUG):
+            fields = {"operation": operation, "status": status}
+            fields["milliseconds"] = round(seconds * 1000, 3)
+            _log.debug("A request was answered.", extra=fields)
 
 
 class MetricsPage:

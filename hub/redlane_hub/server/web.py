@@ -6,6 +6,7 @@ was under way is answered.
 
 import errno
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from redlane_hub.security.addresses import packed_address
 from redlane_hub.server.connections import Connection
 from redlane_hub.server.crowd import Crowd
 from redlane_hub.server.lanes import READERS, WRITERS, Lanes
+from redlane_hub.server.requests import Request
 
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
@@ -49,6 +51,7 @@ _CLEANUPS = 8
 _DRAIN_LOOP_SECONDS = 0.05
 _LAST_SECONDS = 1.0
 _MOST_ACCEPTED = 64
+_SENT_TOGETHER = 64 * 1024
 _NEVER = float("inf")
 _NO_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
 
@@ -62,7 +65,23 @@ class _Acceptor:
     crowd: Crowd
     patience: float
     count_refusal: Callable[[int], None]
+    is_quick_path: Callable[[str], bool]
+    loop: int
     stopping = False
+
+    def is_quick(self, request: Request) -> bool:
+        """Whether the thread of the main loop answers this by itself."""
+        return (
+            request.command == "GET"
+            and request.body_rcv is None
+            and request.error is None
+            and self.is_quick_path(request.path)
+        )
+
+    def pull_trigger(self) -> None:
+        """Wake the main loop, unless it is what calls."""
+        if threading.get_ident() != self.loop:
+            super().pull_trigger()  # type: ignore[misc]  # waitress's
 
     def handle_accept(self) -> None:
         """Accept all who wait, within reason: each turn of the main loop has a cost."""
@@ -107,7 +126,8 @@ class WebServer:
 
     `proxies` may hold any number of connections, since they speak for others.
     `patience` is how long a client may do nothing, or be slow. `count_refusal` gets the
-    status of each answer that is not the application's.
+    status of each answer that is not the application's. `GET` of a path
+    that `is_quick_path` is answered by the thread that runs the server.
     """
 
     def __init__(
@@ -116,9 +136,11 @@ class WebServer:
         body_bytes: int,
         proxies: Iterable[str] = (),
         patience: float = CHANNEL_SECONDS,
+        is_quick_path: Callable[[str], bool] = lambda _path: False,
         count_refusal: Callable[[int], None] = lambda _status: None,
     ) -> None:
         self._count_refusal = count_refusal
+        self._is_quick_path = is_quick_path
         self._patience = patience
         self._map: dict[int, Any] = {}
         self._stopping = False
@@ -139,6 +161,8 @@ class WebServer:
 
         `each_turn` is called at least every second.
         """
+        for each in self._acceptors:
+            each.loop = threading.get_ident()
         looked_at = time.monotonic()
         while not self._stopping:
             each_turn()
@@ -154,7 +178,7 @@ class WebServer:
         self._stopping = True
         for acceptor in self._acceptors:
             acceptor.stopping = True
-        self._acceptors[0].pull_trigger()
+        self._acceptors[0].trigger.pull_trigger()
 
     def _drain(self) -> None:
         for acceptor in self._acceptors:
@@ -199,11 +223,13 @@ class WebServer:
         )
         made.crowd, made.patience = self._crowd, self._patience
         made.count_refusal = self._count_refusal
+        made.is_quick_path = self._is_quick_path
+        made.loop = threading.get_ident()
         return made
 
 
 def _adjustments(listener: socket.socket, body_bytes: int) -> Adjustments:
-    return Adjustments(
+    settings = Adjustments(
         # One stands for all: it takes no mixed kinds, and would bind others without.
         sockets=[listener],
         threads=READERS + WRITERS,
@@ -220,3 +246,7 @@ def _adjustments(listener: socket.socket, body_bytes: int) -> Adjustments:
         # The application reads X-Forwarded-For itself, and believes more than one.
         clear_untrusted_proxy_headers=False,
     )
+    # An answer's head and body go out together. Asking for it is deprecated, since the
+    # setting may go; then they are sent one after the other.
+    settings.send_bytes = _SENT_TOGETHER
+    return settings

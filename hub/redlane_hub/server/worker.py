@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redlane_hub.app import Hub
+from redlane_hub.patience import never_waiting
 from redlane_hub.security.ratelimit import RateLimiter
 from redlane_hub.server.counters import Counters
 from redlane_hub.server.metrics import REFUSED, Metrics
@@ -54,6 +55,7 @@ class Worker:
             self._served(metrics),
             self._hub.largest_body,
             shared.settings.trusted_proxies,
+            is_quick_path=self._hub.quick_paths.has,
             count_refusal=lambda status: metrics.count(REFUSED, status, 0.0),
         )
 
@@ -66,7 +68,8 @@ class Worker:
         self._hub.start()
         _log.info("A worker serves.")
         ready()
-        self._server.run(each_turn)
+        with never_waiting():
+            self._server.run(each_turn)
         _log.info("A worker stops.")
         self._hub.stop()
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from redlane_hub.locks import locked
+from redlane_hub.patience import WouldWaitError, may_wait
 
 __all__ = ["OwnCounts", "PendingCounts", "SharedCounts", "TooManyCountsError"]
 
@@ -29,9 +30,17 @@ class PendingCounts(ABC):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep everybody else out."""
-        with self._thread_lock:
+        """Keep everybody else out.
+
+        Raises WouldWaitError if somebody else is in, in a thread that must not wait:
+        whoever writes the counts stays in while the disk is written.
+        """
+        if not self._thread_lock.acquire(blocking=may_wait()):
+            raise WouldWaitError
+        try:
             yield
+        finally:
+            self._thread_lock.release()
 
     @property
     @abstractmethod
@@ -109,8 +118,8 @@ class SharedCounts(PendingCounts):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other threads and other processes out."""
-        with self._thread_lock, locked(self._lock_file):
+        """Keep other threads and other processes out; see PendingCounts."""
+        with super().locked(), locked(self._lock_file):
             yield
 
     @property

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from redlane_hub.errors import BusyError
+from redlane_hub.patience import WouldWaitError, may_wait
 from redlane_hub.store.presence import Presence, TrackedConnection
 
-__all__ = ["BUSY_SECONDS", "Connection", "Database", "StoreError"]
+__all__ = ["BUSY_SECONDS", "Connection", "Database", "StoreError", "is_locked"]
 
 Connection = sqlite3.Connection
 """What the store's functions take, by a name for those who only hand it on."""
@@ -37,6 +38,8 @@ _CACHED_STATEMENTS = 256
 
 _PRIMARY = 0xFF
 """The part of an error's code that tells its kind."""
+
+_LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
 class Database:
@@ -71,9 +74,12 @@ class Database:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A write: all of it, or none.
 
-        Raises sqlite3.OperationalError when it waited 5 s for others in vain, and
-        BusyError when too many wait already.
+        Raises sqlite3.OperationalError when it waited 5 s for others in vain,
+        BusyError when too many wait already, and WouldWaitError in a thread that must
+        not wait.
         """
+        if not may_wait():
+            raise WouldWaitError
         with self._turn():
             try:
                 connection = self._begun()
@@ -140,7 +146,7 @@ class Database:
         connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode=rw",
             uri=True,
-            timeout=BUSY_SECONDS,
+            timeout=BUSY_SECONDS if may_wait() else 0,
             isolation_level=None,
             cached_statements=_CACHED_STATEMENTS,
             factory=TrackedConnection,
@@ -159,6 +165,12 @@ class Database:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+
+def is_locked(error: BaseException) -> bool:
+    """Whether it only says that somebody else uses the database just now."""
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+    return code & _PRIMARY in _LOCKED
 
 
 def _cannot_write(error: BaseException) -> bool:
