@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -69,12 +69,16 @@ def served(
     *,
     patience: float = 20.0,
     body_bytes: int = BODY_BYTES,
+    is_quick_path: Callable[[str], bool] = lambda _path: False,
 ) -> Iterator[RunningWeb]:
     """Serve until the block ends."""
     (listener,) = bound_sockets("127.0.0.1:0")
     recorder = Recorder()
     server = WebServer(
-        [(listener, application or recorder)], body_bytes, patience=patience
+        [(listener, application or recorder)],
+        body_bytes,
+        patience=patience,
+        is_quick_path=is_quick_path,
     )
     running = RunningWeb(listener.getsockname(), server, recorder)
     thread = threading.Thread(target=server.run)

@@ -8,6 +8,7 @@ so nobody can choose whom to push out; who must go is the one nearest to full, w
 loss is the least. The table is made before the workers are forked.
 """
 
+import functools
 import mmap
 import os
 import secrets
@@ -31,7 +32,7 @@ _ENTRY = struct.Struct("<QQ")
 _PLACE = struct.Struct("<QQ")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Limit:
     """A bucket of `burst` tokens that gets one back every `seconds`."""
 
@@ -39,7 +40,7 @@ class Limit:
     burst: int
     seconds: float
 
-    @property
+    @functools.cached_property
     def nanoseconds(self) -> int:
         """How long one token takes to come back."""
         return round(self.seconds * _SECOND)

@@ -13,7 +13,8 @@ from typing import Any
 from waitress.channel import HTTPChannel
 
 from redlane_hub.security.addresses import client_network
-from redlane_hub.server.requests import Answer, Refusal, Request
+from redlane_hub.server.requests import Request
+from redlane_hub.server.responses import Answer, Refusal
 
 __all__ = ["Connection"]
 

@@ -1,11 +1,6 @@
-"""Requests as they arrive, and the answers to those that are none.
-
-waitress refuses malformed requests by itself and in plain text; here that is JSON, like
-all that the hub answers, and so is what this stricter reader refuses.
-"""
+"""Requests as they arrive, read more strictly than waitress reads them."""
 
 import functools
-import json
 from typing import Any
 
 from waitress.buffers import OverflowableBuffer
@@ -14,9 +9,7 @@ from waitress.parser import (
     unquote_bytes_to_wsgi,
 )
 from waitress.receiver import FixedStreamReceiver
-from waitress.task import ErrorTask, WSGITask
 
-from redlane_hub.patience import WouldWaitError
 from redlane_hub.server.chunks import ChunkedBody
 from redlane_hub.server.heads import (
     Head,
@@ -26,14 +19,12 @@ from redlane_hub.server.heads import (
     read_head,
 )
 
-__all__ = ["Answer", "Refusal", "Request"]
+__all__ = ["BODY_TOO_LARGE", "Request"]
 
 _HEAD_END = b"\r\n\r\n"
 _HEAD_TOO_LONG = "the request's first line and headers are too long together"
-_BODY_TOO_LARGE = "the body is larger than any that could be taken"
+BODY_TOO_LARGE = "the body is larger than any that could be taken"
 _REMEMBERED_NAMES = 256
-_MESSAGES = {413: _BODY_TOO_LARGE, 500: "internal server error"}
-"""Said for waitress, which tells its limits and repeats what it was sent."""
 
 
 class Request(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
@@ -85,7 +76,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
             return
         self._take_head(found)
         if self.content_length >= self.adj.max_request_body_size:
-            self._refuse(Refused(_BODY_TOO_LARGE, 413))
+            self._refuse(Refused(BODY_TOO_LARGE, 413))
 
     def _take_head(self, head: Head) -> None:
         """Be the request that its head tells of."""
@@ -129,56 +120,3 @@ class Request(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
 @functools.lru_cache(_REMEMBERED_NAMES)
 def _wsgi_name(name: bytes) -> str:
     return name.upper().replace(b"-", b"_").decode("latin-1")
-
-
-class Answer(WSGITask):  # type: ignore[misc]  # waitress has no types
-    """An answer of the application; while the server stops, the connection's last."""
-
-    def execute(self) -> None:
-        """Have the application answer."""
-        if self.channel.server.stopping:
-            self.set_close_on_finish()
-        try:
-            super().execute()
-        except WouldWaitError:
-            self.request.is_postponed = True
-            self.close_on_finish = False
-
-    def finish(self) -> None:
-        """Complete the answer, if this is where it is given."""
-        if not self.request.is_postponed:
-            super().finish()
-
-    def set_close_on_finish(self) -> None:
-        """Close after this answer, unless waitress only misses a body's length.
-
-        It would close after every 204, which has no body that could end.
-        """
-        asked = self.request.connection_close or self.channel.server.stopping
-        if self.has_body or asked or self.version != "1.1":
-            super().set_close_on_finish()
-
-
-class Refusal(ErrorTask):  # type: ignore[misc]  # waitress has no types
-    """The answer to what is no request: `{"error": …}`, and the connection closes."""
-
-    def execute(self) -> None:
-        """Write the status and the message."""
-        error = self.request.error
-        message = str(error.body)
-        if not isinstance(error, Refused):
-            message = _MESSAGES.get(error.code, message)
-        body = json.dumps({"error": message}).encode()
-        self.status = f"{error.code} {error.reason}"
-        self.response_headers.extend(
-            [
-                ("Content-Type", "application/json"),
-                ("Cache-Control", "no-store"),
-                ("X-Content-Type-Options", "nosniff"),
-            ]
-        )
-        self.set_close_on_finish()
-        self.content_length = len(body)
-        self.channel.refused = True
-        self.channel.server.count_refusal(error.code)
-        self.write(body)

@@ -15,6 +15,7 @@ from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer, UnixWSGIServer
 
+from redlane_hub.patience import never_waiting
 from redlane_hub.security.addresses import packed_address
 from redlane_hub.server.connections import Connection
 from redlane_hub.server.crowd import Crowd
@@ -163,6 +164,11 @@ class WebServer:
         """
         for each in self._acceptors:
             each.loop = threading.get_ident()
+        with never_waiting():
+            self._run(each_turn)
+        self._drain()
+
+    def _run(self, each_turn: Callable[[], None]) -> None:
         looked_at = time.monotonic()
         while not self._stopping:
             each_turn()
@@ -171,7 +177,6 @@ class WebServer:
             if now - looked_at > self._patience / _CLEANUPS:
                 looked_at = now
                 self._close_overdue(now)
-        self._drain()
 
     def stop(self) -> None:
         """Accept nothing more and have `run` return; safe in a signal handler."""

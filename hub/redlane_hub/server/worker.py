@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redlane_hub.app import Hub
-from redlane_hub.patience import never_waiting
 from redlane_hub.security.ratelimit import RateLimiter
 from redlane_hub.server.counters import Counters
 from redlane_hub.server.metrics import REFUSED, Metrics
@@ -68,8 +67,7 @@ class Worker:
         self._hub.start()
         _log.info("A worker serves.")
         ready()
-        with never_waiting():
-            self._server.run(each_turn)
+        self._server.run(each_turn)
         _log.info("A worker stops.")
         self._hub.stop()
 

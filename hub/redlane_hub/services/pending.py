@@ -7,7 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from redlane_hub.locks import locked
 from redlane_hub.patience import WouldWaitError, may_wait
@@ -19,6 +19,22 @@ class TooManyCountsError(Exception):
     """There is no place for one more number until what is pending is written."""
 
 
+class _Turn:
+    """A lock that is not waited for in a thread that must not wait."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=may_wait()):
+            raise WouldWaitError
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 class PendingCounts(ABC):
     """How often each number was counted since it was last written.
 
@@ -28,19 +44,13 @@ class PendingCounts(ABC):
     def __init__(self) -> None:
         self._thread_lock = threading.Lock()
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[object]:
         """Keep everybody else out.
 
         Raises WouldWaitError if somebody else is in, in a thread that must not wait:
         whoever writes the counts stays in while the disk is written.
         """
-        if not self._thread_lock.acquire(blocking=may_wait()):
-            raise WouldWaitError
-        try:
-            yield
-        finally:
-            self._thread_lock.release()
+        return _Turn(self._thread_lock)
 
     @property
     @abstractmethod
