@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,15 @@ import falcon.testing
 from hub_instance import Running
 from nacl.signing import SigningKey
 
-__all__ = ["ARTIFACTS", "KEYS", "Publisher", "base64_text", "new_publisher"]
+__all__ = [
+    "ARTIFACTS",
+    "KEYS",
+    "Publisher",
+    "base64_text",
+    "error",
+    "new_publisher",
+    "row_of",
+]
 
 ARTIFACTS = "/api/v1/artifacts"
 KEYS = "/api/v1/me/signing-keys"
@@ -63,3 +72,17 @@ def new_publisher(running: Running, email: str = "ann@example.com") -> Publisher
 def base64_text(data: bytes) -> str:
     """In the standard alphabet, with padding."""
     return base64.b64encode(data).decode()
+
+
+def error(result: falcon.testing.Result) -> tuple[int, str]:
+    """The status and the message of a refusal."""
+    return result.status_code, result.json["error"]
+
+
+def row_of(running: Running) -> sqlite3.Row:
+    """The newest artifact as it is stored."""
+    found = running.database.reading().execute(
+        "SELECT * FROM artifacts JOIN contents USING (number) ORDER BY number DESC"
+    )
+    row: sqlite3.Row = found.fetchone()
+    return row

@@ -1,46 +1,19 @@
 """Registration, login, profiles, and changes of address and password, over HTTP."""
 
 from pathlib import Path
-from typing import Any
 
-import falcon.testing
 import pytest
+from hub_account import CHANGE, EMAIL, ME, WRONG, answered, login, register
 from hub_instance import PASSWORD, Running, new_hub
 
 from redlane_hub.errors import BusyError
 from redlane_hub.security.passwords import MOST_WAITING
 from redlane_hub.store import accounts
 
-REGISTER = "/api/v1/register"
-LOGIN = "/api/v1/login"
-ME = "/api/v1/me"
-EMAIL = "/api/v1/me/email"
-CHANGE = "/api/v1/me/password"
-WRONG = {"error": "invalid credentials"}
-
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Running:
     return new_hub(tmp_path)
-
-
-def login(hub: Running, email: str, password: str = PASSWORD) -> falcon.testing.Result:
-    return hub.call("POST", LOGIN, json={"email": email, "password": password})
-
-
-def register(
-    hub: Running, email: str, password: str = PASSWORD
-) -> falcon.testing.Result:
-    return hub.call("POST", REGISTER, json={"email": email, "password": password})
-
-
-def change(hub: Running, token: str, current: str, new: str) -> falcon.testing.Result:
-    body = {"current_password": current, "new_password": new}
-    return hub.call("PATCH", CHANGE, token, json=body)
-
-
-def answered(result: falcon.testing.Result) -> tuple[int, Any]:
-    return result.status_code, result.json
 
 
 def test_who_registers_can_log_in_and_waits_for_approval(hub: Running) -> None:

@@ -1,42 +1,10 @@
 """Publishing with a signature: which are kept, and what is refused."""
 
-import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hub_instance import Running, new_hub
-from hub_publisher import Publisher, base64_text, new_publisher
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Running]:
-    made = new_hub(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def ann(running: Running) -> Publisher:
-    return new_publisher(running)
-
-
-@pytest.fixture
-def bob(running: Running) -> Publisher:
-    return new_publisher(running, "bob@example.com")
-
-
-def error(result: Any) -> tuple[int, str]:
-    return result.status_code, result.json["error"]
-
-
-def row_of(running: Running) -> sqlite3.Row:
-    found = running.database.reading().execute(
-        "SELECT * FROM artifacts JOIN contents USING (number) ORDER BY number DESC"
-    )
-    row: sqlite3.Row = found.fetchone()
-    return row
+from hub_publisher import Publisher, base64_text, error, new_publisher, row_of
 
 
 def test_signature_is_verified_and_kept(running: Running, ann: Publisher) -> None:
