@@ -1,0 +1,1 @@
+"""How the manual pages are made."""
