@@ -97,7 +97,7 @@ def test_the_version_is_printed(capsys: Output) -> None:
     assert capsys.readouterr().out.startswith("redlane ")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_the_commands(shell: str, capsys: Output) -> None:
     assert main(["completion", shell]) == exit_codes.OK
     script = capsys.readouterr().out

@@ -160,7 +160,7 @@ def test_the_version_is_printed() -> None:
     assert (done.returncode, done.stdout) == (0, f"redlane-hub {__version__}\n")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_completion_script_knows_every_command(shell: str) -> None:
     done = operate("completion", shell)
     assert done.returncode == 0

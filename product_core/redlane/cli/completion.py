@@ -21,7 +21,7 @@ def register(commands: Commands) -> None:
             redlane completion zsh > ~/.zfunc/_redlane
         """,
     )
-    parser.add_argument("shell", choices=("bash", "zsh"), help="the shell")
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
 
 
 def _completion(arguments: argparse.Namespace) -> int:
