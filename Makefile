@@ -21,7 +21,7 @@ INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(ea
 SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/*.py)
 BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 
-.PHONY: help setup run test test-slow check format bench lock clean
+.PHONY: help setup run test test-slow boot-test check format bench lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -50,10 +50,14 @@ run: $(READY) ## a guarded shell on the starter policies; CMD='…' runs one com
 	exec $(BIN)/redlane try $${1:+-c "$$1"}
 
 test: $(READY) ## the tests; TESTS='…' picks some, JOBS=N runs N side by side
-	@$(BIN)/python -m pytest -n $(JOBS) -m "$(MARKED)" $(TESTS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "$(MARKED)" $(TESTS)
 
 test-slow: MARKED := ## the whole suite, with the matrices that take minutes
 test-slow: test
+
+boot-test: $(READY) ## what `make deb` built, in booted Debians; wants root
+	@packaging/boot-packages.sh
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m boot tests/boot $(TESTS)
 
 check: $(READY) ## lint, format, types and layers
 	@$(BIN)/ruff check .

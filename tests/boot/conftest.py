@@ -1,0 +1,85 @@
+"""Booted Debians, for tests that each need one.
+
+Every test here runs once for each suite whose packages `make deb` has built.
+"""
+
+import functools
+import platform
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from boot.machine import Machine, booted
+from boot.packages import BUILT, install, latest
+from boot.probe import why_not
+from boot.trees import held_tree
+
+HERE = Path(__file__).parent
+PROGRAMS = ("mmdebstrap", "systemd-nspawn", "nsenter")
+SECONDS = 900
+reason_against = functools.cache(why_not)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what boots; a module's tests of one suite share a worker, and a machine."""
+    for item in items:
+        if HERE in item.path.parents:
+            chosen = getattr(item, "callspec", None)
+            suite = chosen.params.get("suite", "") if chosen else ""
+            for mark in ("boot", "slow"):
+                item.add_marker(mark)
+            item.add_marker(pytest.mark.timeout(SECONDS))
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{suite}"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "suite" in metafunc.fixturenames:
+        built = sorted(each.parent.name for each in BUILT.glob("*/redlane_*.deb"))
+        here = platform.freedesktop_os_release()["VERSION_CODENAME"]
+        metafunc.parametrize("suite", built or [here], scope="session")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _able() -> None:
+    """Skip, loudly, where no container can be booted; nothing else is an excuse."""
+    if reason := reason_against():
+        pytest.skip(f"NOT BOOTED, so the packages are not proven: {reason}")
+    missing = [each for each in PROGRAMS if not shutil.which(each)]
+    assert not missing, f"packaging/boot-packages.sh installs {missing}"
+
+
+@pytest.fixture(scope="session")
+def debs(suite: str) -> tuple[Path, ...]:
+    """The packages under test."""
+    return latest(suite)
+
+
+@pytest.fixture(scope="session")
+def tree(suite: str, debs: tuple[Path, ...]) -> Iterator[Path]:
+    """A small system with what the packages need at hand."""
+    with held_tree(suite, debs) as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
+def machine(tree: Path, debs: tuple[Path, ...]) -> Iterator[Machine]:
+    """A booted machine with our packages installed, shared by a module's tests."""
+    with booted(tree, {"/debs": debs[0].parent}) as made:
+        install(made, debs)
+        yield made
+
+
+@pytest.fixture
+def bare(tree: Path, debs: tuple[Path, ...]) -> Iterator[Machine]:
+    """A booted machine of one test's own, with the packages in /debs, not installed."""
+    with booted(tree, {"/debs": debs[0].parent}) as made:
+        yield made
+
+
+@pytest.fixture
+def fresh(bare: Machine, debs: tuple[Path, ...]) -> Machine:
+    """A booted machine of one test's own, with our packages installed."""
+    install(bare, debs)
+    return bare
