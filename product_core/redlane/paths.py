@@ -1,17 +1,25 @@
-"""Where things are: everything is found from the environment that is passed in."""
+"""Where things are: everything is found from the environment that is passed in.
 
+The machine's daemon is the exception: its places are fixed, so that no environment
+leads those whom it serves, or itself, to another.
+"""
+
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from redlane.errors import UsageError
 
-__all__ = ["SHELL_SOCKET", "SYSTEM_HOME", "SYSTEM_RUN", "Paths"]
+__all__ = ["SHELL_SOCKET", "SYSTEM_HOME", "SYSTEM_LOGS", "SYSTEM_RUN", "Paths"]
 
 SYSTEM_HOME = Path("/etc/redlane")
 SYSTEM_RUN = Path("/run/redlane")
+SYSTEM_LOGS = Path("/var/log/redlane")
 SHELL_SOCKET = "shell.sock"
 """The name of the shell wrapper's socket, beside the control socket."""
+
+_SOCKET = "control.sock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +27,15 @@ class Paths:
     """The files of one daemon (policy format: File locations).
 
     `home` holds policies, roles, settings and models; `run` the control socket and
-    what lives as long as the daemon; `logs` the event logs.
+    what lives as long as the daemon; `logs` the event logs. `is_system`: they are the
+    machine's, which serves every user.
     """
 
     home: Path
     legacy_policies: Path
     run: Path
     socket: Path
+    is_system: bool = False
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> "Paths":
@@ -42,18 +52,32 @@ class Paths:
             home=_absolute(home),
             legacy_policies=_absolute(user) / ".config" / "redlane" / "policies.json",
             run=_absolute(run),
-            socket=_absolute(Path(socket) if socket else run / "control.sock"),
+            socket=_absolute(Path(socket) if socket else run / _SOCKET),
         )
 
     @classmethod
     def system(cls) -> "Paths":
-        """The paths of the system-wide daemon."""
+        """The paths of the machine's daemon."""
         return cls(
             home=SYSTEM_HOME,
             legacy_policies=SYSTEM_HOME / "policies.json",
             run=SYSTEM_RUN,
-            socket=SYSTEM_RUN / "control.sock",
+            socket=SYSTEM_RUN / _SOCKET,
+            is_system=True,
         )
+
+    @classmethod
+    def of_daemon_to_ask(cls, environ: Mapping[str, str]) -> "Paths":
+        """The paths of the daemon that commands ask.
+
+        REDLANE_SOCKET names it; without, REDLANE_HOME says that it is the user's own.
+        With neither it is the machine's, where there is one.
+        """
+        named = environ.get("REDLANE_SOCKET") or environ.get("REDLANE_HOME")
+        if not named and _is_socket(SYSTEM_RUN / _SOCKET):
+            return cls.system()
+        own = cls.from_environment(environ)
+        return cls.system() if own.socket == SYSTEM_RUN / _SOCKET else own
 
     @property
     def shell_socket(self) -> Path:
@@ -76,14 +100,21 @@ class Paths:
         return self.home / "settings.json"
 
     @property
+    def logs(self) -> Path:
+        """The directory of event logs."""
+        return SYSTEM_LOGS if self.is_system else self.home / "logs"
+
+    @property
     def models(self) -> Path:
         """The directory of installed classifier models."""
         return self.home / "models"
 
-    @property
-    def logs(self) -> Path:
-        """The directory of event logs."""
-        return self.home / "logs"
+
+def _is_socket(path: Path) -> bool:
+    try:
+        return stat.S_ISSOCK(path.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _absolute(path: Path) -> Path:

@@ -54,7 +54,7 @@ def register(commands: Commands) -> None:
 
 
 def _events(arguments: argparse.Namespace) -> int:
-    client = Client(Paths.from_environment(os.environ).socket, _WAIT_SECONDS + 30)
+    client = Client(Paths.of_daemon_to_ask(os.environ).socket, _WAIT_SECONDS + 30)
     wanted = {
         "session": arguments.session,
         "verdict": arguments.verdict,

@@ -67,7 +67,7 @@ def register(commands: Commands) -> None:
 
 
 def _client() -> Client:
-    return Client(Paths.from_environment(os.environ).socket)
+    return Client(Paths.of_daemon_to_ask(os.environ).socket)
 
 
 def _list(arguments: argparse.Namespace) -> int:

@@ -62,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
         command = command[1:]
     if not command:
         raise UsageError("which command? (try: redlane run -- my-agent)")
-    paths = Paths.from_environment(os.environ)
+    paths = Paths.of_daemon_to_ask(os.environ)
     client = Client(paths.socket)
     client.get("/api/status")
     withhold_connections(paths.socket)

@@ -86,7 +86,7 @@ def _add_session(parser: argparse.ArgumentParser) -> None:
 
 
 def _client() -> Client:
-    return Client(Paths.from_environment(os.environ).socket, _PATIENCE_SECONDS)
+    return Client(Paths.of_daemon_to_ask(os.environ).socket, _PATIENCE_SECONDS)
 
 
 def _list(arguments: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ __all__ = [
     "Review",
     "Settings",
     "Sevsh",
+    "System",
     "Tls",
 ]
 
@@ -148,6 +149,17 @@ class Proxy:
 
 
 @dataclass(frozen=True, slots=True)
+class System:
+    """`system`: the machine's daemon, and those who do not administer it."""
+
+    user_roles: tuple[str, ...] = _setting(
+        Kind.STRINGS,
+        "the roles that users may take on the machine's daemon besides the default",
+        default=(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that settings.json may say, with the defaults for what it does not."""
 
@@ -156,6 +168,7 @@ class Settings:
     tls: Tls = Tls()
     review: Review = Review()
     proxy: Proxy = Proxy()
+    system: System = System()
 
 
 GROUPS: dict[str, type] = {

@@ -13,6 +13,7 @@
 
 #define SUPERVISOR "redlane-run"
 #define SOCKET "control.sock"
+#define MACHINES_SOCKET "/run/redlane/" SOCKET
 
 struct process {
     long parent;
@@ -99,22 +100,34 @@ bool own_directory(char *directory, size_t size) {
     return true;
 }
 
+static bool is_socket(const char *path) {
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISSOCK(found.st_mode);
+}
+
 /* As a shim in a run directory: the socket beside its bin/. */
 static bool from_own_place(struct place *place) {
     char directory[PATH_MAX];
-    struct stat found;
     if (!own_directory(directory, sizeof directory)) return false;
     char *slash = strrchr(directory, '/');
     if (!slash || strcmp(slash, "/bin") != 0) return false;
     *slash = '\0';
     set_socket(place, directory, "/" SOCKET);
-    return stat(place->socket, &found) == 0 && S_ISSOCK(found.st_mode);
+    return is_socket(place->socket);
 }
 
 static bool from_variable(struct place *place, const char *name, const char *rest) {
     const char *value = getenv(name);
     if (!value || !*value) return false;
     set_socket(place, value, rest);
+    return true;
+}
+
+/* The machine's daemon, where there is one and nobody asks for their own. */
+static bool from_machine(struct place *place) {
+    const char *home = getenv("REDLANE_HOME");
+    if ((home && *home) || !is_socket(MACHINES_SOCKET)) return false;
+    set_socket(place, MACHINES_SOCKET, "");
     return true;
 }
 
@@ -133,7 +146,7 @@ static double read_timeout(const struct place *place) {
 
 void locate(struct place *place) {
     if (!from_supervisor(place) && !from_own_place(place) &&
-        !from_variable(place, "REDLANE_SOCKET", "") &&
+        !from_variable(place, "REDLANE_SOCKET", "") && !from_machine(place) &&
         !from_variable(place, "XDG_RUNTIME_DIR", "/redlane/" SOCKET) &&
         !from_variable(place, "REDLANE_HOME", "/run/" SOCKET) &&
         !from_variable(place, "HOME", "/.redlane/run/" SOCKET))

@@ -7,6 +7,7 @@ from .message import refuse
 __all__ = ["Place", "locate", "own_directory", "read_file"]
 
 _SOCKET = b"control.sock"
+_MACHINES_SOCKET = b"/run/redlane/" + _SOCKET
 _LONGEST_TIMEOUT = 86400.0
 
 
@@ -113,18 +114,24 @@ def _from_supervisor() -> bytes:
 def _from_own_place(program: bytes) -> bytes:
     directory, _, name = own_directory(program).rpartition(b"/")
     socket = directory + b"/" + _SOCKET
-    if name != b"bin":
-        return b""
+    return socket if name == b"bin" and _is_socket(socket) else b""
+
+
+def _is_socket(path: bytes) -> bool:
     try:
-        kind = posix.stat(socket).st_mode & 0o170000
+        kind = posix.stat(path).st_mode & 0o170000
     except OSError:
-        return b""
-    return socket if kind == 0o140000 else b""  # noqa: PLR2004  # S_ISSOCK
+        return False
+    return kind == 0o140000  # noqa: PLR2004  # S_ISSOCK
 
 
 def _from_variables(environ: "dict[bytes, bytes]") -> bytes:
+    """The daemon that is named, the machine's where none is, or the user's own."""
+    if environ.get(b"REDLANE_SOCKET"):
+        return environ[b"REDLANE_SOCKET"]
+    if not environ.get(b"REDLANE_HOME") and _is_socket(_MACHINES_SOCKET):
+        return _MACHINES_SOCKET
     for name, rest in (
-        (b"REDLANE_SOCKET", b""),
         (b"XDG_RUNTIME_DIR", b"/redlane/" + _SOCKET),
         (b"REDLANE_HOME", b"/run/" + _SOCKET),
         (b"HOME", b"/.redlane/run/" + _SOCKET),
