@@ -26,7 +26,7 @@ USAGE = {
     "unknown-option": (["accounts", "--xml"], "--xml"),
     "abbreviated": (["accounts", "--js"], "--js"),
     "missing-argument": (["approve"], "EMAIL"),
-    "unknown-shell": (["completion", "fish"], "invalid choice: 'fish'"),
+    "unknown-shell": (["completion", "csh"], "invalid choice: 'csh'"),
     "line-break": (["app\nrove"], "there is no command"),
     "contradiction": (["restore", "--check", "--force", "x"], "--force"),
     "json-and-serve": (["demo", "--json", "--serve"], "--json"),
