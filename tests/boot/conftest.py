@@ -51,9 +51,10 @@ def _able() -> None:
 
 
 @pytest.fixture(scope="session")
-def debs(suite: str) -> tuple[Path, ...]:
-    """The packages under test."""
-    return latest(suite)
+def debs(suite: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """The packages under test: copies, since a build takes the old ones away."""
+    place = tmp_path_factory.mktemp("debs")
+    return tuple(Path(shutil.copy(each, place)) for each in latest(suite))
 
 
 @pytest.fixture(scope="session")

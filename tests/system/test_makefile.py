@@ -195,17 +195,28 @@ def test_run_tells_the_status_of_its_command(tree: Tree, status: int) -> None:
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        (["test"], "<-n> <2> <-m> <not slow>"),
-        (["test", "JOBS=1"], "<-n> <1> <-m> <not slow>"),
-        (["test", "TESTS=a b -x"], "<-n> <2> <-m> <not slow> <a> <b> <-x>"),
-        (["test", "MARKED="], "<-n> <2> <-m> <>"),
-        (["test-slow"], "<-n> <2> <-m> <>"),
+        (["test"], "<2> <not slow>"),
+        (["test", "JOBS=1"], "<1> <not slow>"),
+        (["test", "TESTS=a b -x"], "<2> <not slow> <a> <b> <-x>"),
+        (["test", "MARKED="], "<2> <>"),
+        (["test-slow"], "<2> <>"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
 def test_tests_are_chosen(tree: Tree, words: list[str], arguments: str) -> None:
+    jobs, rest = arguments.split(" ", 1)
     assert tree.make(*words).returncode == 0
-    assert tree.asked() == [f"python <-m> <pytest> {arguments}"]
+    options = f"<-n> {jobs} <--dist> <loadgroup> <-m> {rest}"
+    assert tree.asked() == [f"python <-m> <pytest> {options}"]
+
+
+def test_boot_tests_are_chosen_once_their_programs_are_there(tree: Tree) -> None:
+    record(tree.root / "packaging" / "boot-packages.sh", tree.log)
+    assert tree.make("boot-test", "TESTS=-x").returncode == 0
+    packages, tests = tree.asked()
+    assert packages == "boot-packages.sh"
+    options = "<-n> <2> <--dist> <loadgroup> <-m> <boot>"
+    assert tests == f"python <-m> <pytest> {options} <tests/boot> <-x>"
 
 
 def test_red_tests_are_a_failure(tree: Tree) -> None:
@@ -240,7 +251,7 @@ def test_lock_is_made_of_what_is_required(tree: Tree) -> None:
     assert uv.endswith("<--output-file> <constraints.txt> <requirements.in>")
 
 
-@pytest.mark.parametrize("red", [None, "setup", "check", "test"])
+@pytest.mark.parametrize("red", [None, "setup", "check", "deb", "test"])
 def test_ci_stops_at_what_fails_and_ends_with_the_tests(
     tmp_path: Path, red: str | None
 ) -> None:
@@ -256,7 +267,7 @@ def test_ci_stops_at_what_fails_and_ends_with_the_tests(
         stdin=subprocess.DEVNULL,
         check=False,
     )
-    goals = ["setup", "check", "test MARKED="]
+    goals = ["setup", "check", "deb", "deb SUITE=trixie", "test MARKED="]
     names = [each.split()[0] for each in goals]
     assert (
         log.read_text().splitlines() == goals[: names.index(red) + 1 if red else None]
