@@ -163,7 +163,9 @@ class Gate:
             if not free:
                 return self._block(request, "too many requests of the session at once")
             role = session.role if request.role is None else request.role
-            verdict = judge(self._rules(), role, request.contents)
+            rules = self._rules()
+            added = self._sessions.restrictions(session, rules.match_types)
+            verdict = judge(rules, role, request.contents, added)
         stopped = _why_stopped(self._sessions.get(session.id))
         return self._block(request, stopped) if stopped else verdict
 
@@ -236,6 +238,7 @@ class Gate:
             ruleset=verdict.ruleset,
             review=None if review is None else review.id,
             decided_by=None if review is None else review.decided_by,
+            restriction=verdict.restriction,
         )
         self._events.append(event)
         return Judgement(verdict, event.id, latency, event.review)

@@ -5,8 +5,10 @@ from typing import NoReturn
 
 import falcon
 
+from redlane.control.protocol import finding_document
 from redlane.control.session_control import UnknownRoleError
 from redlane.errors import RedlaneError
+from redlane.policies.restrictions import RestrictionsError, TooManyBytesError
 
 __all__ = ["add_error_handlers"]
 
@@ -17,6 +19,7 @@ def add_error_handlers(app: "falcon.App[falcon.Request, falcon.Response]") -> No
     """Let `app` answer errors in JSON; what nobody foresaw is logged and a 500."""
     app.set_error_serializer(_serialize)
     app.add_error_handler(RedlaneError, _refuse)
+    app.add_error_handler(RestrictionsError, _refuse_restrictions)
     app.add_error_handler(Exception, _fail)
 
 
@@ -34,6 +37,20 @@ def _refuse(
     if isinstance(error, UnknownRoleError):
         raise falcon.HTTPUnprocessableEntity(description=str(error))
     raise falcon.HTTPConflict(description=str(error))
+
+
+def _refuse_restrictions(
+    _: falcon.Request, response: falcon.Response, error: Exception, __: object
+) -> None:
+    """What a user would add to a session cannot be: every reason is told."""
+    if isinstance(error, TooManyBytesError):
+        raise falcon.HTTPContentTooLarge(description=str(error))
+    findings = error.findings if isinstance(error, RestrictionsError) else ()
+    response.status = falcon.HTTP_422
+    response.media = {
+        "error": str(error),
+        "errors": [finding_document(each) for each in findings],
+    }
 
 
 def _fail(

@@ -27,6 +27,7 @@ def judgement_document(judgement: Judgement) -> Document:
     """The object that `redlane validate` prints, with the event's id and the time."""
     return {
         **judgement.verdict.document(),
+        "restriction": judgement.verdict.restriction,
         "event": judgement.event,
         "review": judgement.review,
         "latency_ms": judgement.latency_ms,

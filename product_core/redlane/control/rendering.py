@@ -51,6 +51,7 @@ class Rendering:
             "role_loaded": self._is_loaded(session.role),
             "state": self._state(session),
             "frozen": session.frozen,
+            "restricted": session.restrictions is not None,
             "label": session.label,
             "created": session.created,
             "root_pid": session.root_pid,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from redlane.control.membership import Membership
 from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
 from redlane.errors import UsageError
+from redlane.policies.restrictions import Restrictions, parse_restrictions
 from redlane.policies.ruleset import RuleSet
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import Session, SessionState, SessionTable
@@ -33,12 +34,14 @@ class Opening:
     """What a new session is to be; `reaper` would adopt orphans of `root_pid`.
 
     Without `root_pid` no process belongs to it: it is a name to judge under.
+    `restrictions` is JSON, still to be looked at; None when there are none.
     """
 
     root_pid: int | None = None
     role: str | None = None
     label: str = ""
     reaper: int | None = None
+    restrictions: object = None
 
 
 class SessionControl:
@@ -66,11 +69,15 @@ class SessionControl:
         if role is not None:
             self._check_role(role)
         if opening.root_pid is None:
-            return self._table.create(role=role, label=opening.label)
+            added = self._restrictions(opening)
+            return self._table.create(
+                role=role, label=opening.label, restrictions=added
+            )
         process = self._membership.check(opening.root_pid)
         session = self._table.create(
             role=role,
             label=opening.label,
+            restrictions=self._restrictions(opening),
             root_pid=process.pid,
             root_started=process.start,
         )
@@ -147,6 +154,14 @@ class SessionControl:
         _log.warning("session %s: its supervisor was killed", session_id)
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
+
+    def _restrictions(self, opening: Opening) -> Restrictions | None:
+        """What a user adds to the role; raises RestrictionsError. None adds nothing."""
+        if opening.restrictions is None:
+            return None
+        types = self._rules().match_types
+        restrictions = parse_restrictions(opening.restrictions, types)
+        return restrictions if restrictions.types else None
 
     def _check_role(self, role: str) -> None:
         """Compile the role, so that the first verdict need not wait for it."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from redlane.engine import transforms, wording
 from redlane.engine.asking import first_block, first_match, lowest
 from redlane.engine.builtins import Builtin, first_builtin
+from redlane.engine.restricting import restrict
 from redlane.errors import RedlaneError
 from redlane.model.content import Content
 from redlane.model.matching import Answer, Outcome
@@ -19,13 +20,19 @@ from redlane.policies.ruleset import RoleRules
 __all__ = ["evaluate"]
 
 
-def evaluate(rules: RoleRules, content: Content) -> Verdict:
-    """The verdict of `rules` on `content`.
+def evaluate(
+    rules: RoleRules, content: Content, restrictions: RoleRules | None = None
+) -> Verdict:
+    """The verdict of `rules` on `content`, or of `restrictions` if more severe.
 
     A policy that could not be asked and a rewrite that failed give Block. What a match
     type raises goes through: whoever calls stands behind the fail-closed boundary.
     """
-    return _Case(rules, content).decide()
+    case = _Case(rules, content)
+    verdict = case.decide()
+    if restrictions is None:
+        return verdict
+    return restrict(verdict, restrictions, case.forms)
 
 
 class _Case:
@@ -39,6 +46,13 @@ class _Case:
         self._flag: Answer | None = None
         self._modify: Policy | None = None
         self._rewritten: Content | None = None
+
+    @property
+    def forms(self) -> tuple[Content, ...]:
+        """The content as it came and, if it goes on rewritten, that as well."""
+        if self._rewritten is None:
+            return (self._content,)
+        return self._content, self._rewritten
 
     def decide(self) -> Verdict:
         """Go down the order of precedence to the first that has a say."""

@@ -14,25 +14,24 @@ from redlane.errors import RedlaneError
 from redlane.model.content import Content
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision, Verdict
-from redlane.policies.ruleset import RuleSet
+from redlane.policies.ruleset import RoleRules, RuleSet
 
 __all__ = ["context_of", "judge"]
 
-_SEVERITY = {
-    Decision.BLOCK: 0,
-    Decision.FLAG: 1,
-    Decision.MODIFY: 2,
-    Decision.ALLOW: 3,
-}
 
-
-def judge(ruleset: RuleSet, role: str | None, contents: Sequence[Content]) -> Verdict:
+def judge(
+    ruleset: RuleSet,
+    role: str | None,
+    contents: Sequence[Content],
+    restrictions: RoleRules | None = None,
+) -> Verdict:
     """The most severe verdict of `role` on `contents`; never an exception.
 
     Several contents are one text seen in several contexts (context All).
+    `restrictions` are what a user adds to the role: they forbid, and never loosen.
     """
     return fail_closed(
-        partial(_judge, ruleset, role, contents),
+        partial(_judge, ruleset, role, contents, restrictions),
         lambda reason: _block(ruleset, role, contents, f"cannot be judged: {reason}"),
     )
 
@@ -42,7 +41,12 @@ def context_of(contents: Sequence[Content]) -> str:
     return contents[0].context.value if len(contents) == 1 else Context.ALL.value
 
 
-def _judge(ruleset: RuleSet, role: str | None, contents: Sequence[Content]) -> Verdict:
+def _judge(
+    ruleset: RuleSet,
+    role: str | None,
+    contents: Sequence[Content],
+    restrictions: RoleRules | None,
+) -> Verdict:
     if role is None:
         reason = "no role is set, and without a role everything is blocked"
         return _block(ruleset, role, contents, reason)
@@ -52,9 +56,9 @@ def _judge(ruleset: RuleSet, role: str | None, contents: Sequence[Content]) -> V
     if not contents:
         raise RedlaneError("there is no content")
     if len(contents) == 1:
-        return evaluate(rules, contents[0])
-    verdicts = [evaluate(rules, content) for content in contents]
-    worst = min(verdicts, key=lambda verdict: _SEVERITY[verdict.decision])
+        return evaluate(rules, contents[0], restrictions)
+    verdicts = [evaluate(rules, content, restrictions) for content in contents]
+    worst = max(verdicts, key=lambda verdict: verdict.decision.severity)
     return replace(worst, context=context_of(contents))
 
 

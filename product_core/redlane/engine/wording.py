@@ -8,15 +8,18 @@ from redlane.model.matching import Answer
 
 __all__ = [
     "NOTHING_MATCHED",
+    "RESTRICTION",
     "allowed",
     "blocked",
     "failed",
     "flagged",
     "not_rewritten",
+    "restricted",
     "rewritten",
 ]
 
 NOTHING_MATCHED = "no policy of the role matches this"
+RESTRICTION = "the session's own restriction"
 
 
 class Named(Protocol):
@@ -54,10 +57,16 @@ def rewritten(policy: Named) -> str:
     return _because(f"policy {policy.id!r} rewrote this", policy)
 
 
-def failed(policy: Named, answer: Answer) -> str:
+def restricted(policy: Named, verb: str, why: str | None) -> str:
+    """A policy matched that a user added to the session."""
+    lead = f"{RESTRICTION} {policy.id!r} {verb} this"
+    return f"{lead}: {why}" if why else lead
+
+
+def failed(policy: Named, answer: Answer, what: str = "policy") -> str:
     """A policy could not be asked, or gave an answer that has no place there."""
     why = one_line(answer.reason) or f"its answer was {answer.outcome!s}"
-    return f"policy {policy.id!r} could not be asked, so this is blocked: {why}"
+    return f"{what} {policy.id!r} could not be asked, so this is blocked: {why}"
 
 
 def not_rewritten(policy: Named, error: RedlaneError) -> str:

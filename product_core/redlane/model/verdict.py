@@ -27,12 +27,24 @@ class Decision(StrEnum):
         """The colour under which the decision is shown; MODIFY is green."""
         return _LANES[self]
 
+    @property
+    def severity(self) -> int:
+        """How much it forbids: BLOCK the most, then FLAG, MODIFY and ALLOW."""
+        return _SEVERITY[self]
+
 
 _LANES = {
     Decision.ALLOW: Lane.GREEN,
     Decision.MODIFY: Lane.GREEN,
     Decision.BLOCK: Lane.RED,
     Decision.FLAG: Lane.YELLOW,
+}
+
+_SEVERITY = {
+    Decision.ALLOW: 0,
+    Decision.MODIFY: 1,
+    Decision.FLAG: 2,
+    Decision.BLOCK: 3,
 }
 
 
@@ -43,7 +55,8 @@ class Verdict:
     `content` is the rewritten content when a Modify applied, else None. With Modify
     and Flag together `decision` is FLAG, `policy` the Flag's id and `modified_by` the
     Modify's. `ruleset` is the digest of the rules that judged. `kill` is true when the
-    Block that matched a system call asks for the process to be killed.
+    Block that matched a system call asks for the process to be killed. `restriction`
+    is true when `policy` is one that a user added to the session, not one of the role.
     """
 
     decision: Decision
@@ -56,6 +69,7 @@ class Verdict:
     context: str = ""
     ruleset: str = ""
     kill: bool = False
+    restriction: bool = False
 
     def document(self) -> dict[str, object]:
         """The JSON object that `redlane validate` prints and the control API answers.

@@ -64,6 +64,11 @@ class RuleSet:
         self._compiled: dict[str, RoleRules] = {}
         self._lock = threading.Lock()
 
+    @property
+    def match_types(self) -> Mapping[str, MatchType]:
+        """The match types that policies may have, by name."""
+        return self._match_types
+
     def rules(self, role: str) -> RoleRules | None:
         """The compiled rules of `role`, or None when there is no such role.
 

@@ -38,6 +38,7 @@ class Event:
     review: str | None = None
     decided_by: str | None = None
     details: str = ""
+    restriction: bool = False
     prev: str = ""
     hash: str = ""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["load_records", "save_records"]
+__all__ = ["load_records", "save_records", "write_whole"]
 
 Record = dict[str, Any]
 
@@ -31,9 +31,13 @@ def load_records(file: Path) -> tuple[list[Record], str | None]:
 
 def save_records(file: Path, records: Iterable[Record]) -> None:
     """Put `records` in the place of what the file held, in one step."""
+    write_whole(file, json.dumps({"sessions": list(records)}, indent=1).encode())
+
+
+def write_whole(file: Path, data: bytes) -> None:
+    """Put `data` in the place of what the file held, in one step that lasts."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = file.with_name(f".{file.name}.new")
-    data = json.dumps({"sessions": list(records)}, indent=1).encode()
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     with open(os.open(fresh, flags, 0o600), "wb") as stream:  # noqa: PTH123  # flags
         stream.write(data)
@@ -52,6 +56,7 @@ def _is_record(value: object) -> bool:
         and isinstance(value.get("frozen"), bool)
         and value.get("state") in ("running", "ended")
         and isinstance(value.get("role"), str | None)
+        and isinstance(value.get("restrictions"), str | None)
         and all(
             isinstance(value.get(each), int | None) and value.get(each) is not True
             for each in ("root_pid", "root_started")

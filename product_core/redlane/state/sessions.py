@@ -7,7 +7,7 @@ knows the live sessions again when it starts: a kill must not loosen a role or a
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
@@ -15,8 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from redlane.errors import UsageError
+from redlane.model.matching import MatchType
+from redlane.policies.restrictions import Restrictions
+from redlane.policies.ruleset import RoleRules
 from redlane.state.clock import iso_time
 from redlane.state.session_file import load_records, save_records
+from redlane.state.shelf import Shelf
 
 __all__ = ["DEFAULT_SESSION", "Session", "SessionState", "SessionTable"]
 
@@ -50,6 +54,8 @@ class Session:
     root_started: int | None = None
     frozen: bool = False
     state: SessionState = SessionState.RUNNING
+    restrictions: str | None = None
+    """The digest of what a user added to the role: it stays as it is to the end."""
 
 
 class SessionTable:
@@ -74,11 +80,13 @@ class SessionTable:
         self._new_id = new_id
         self._lock = threading.Lock()
         self.unsaved: str | None = None
+        self._shelf = Shelf(file.with_name("restrictions"))
         records, self.problem = load_records(file)
         self._sessions: dict[str, Session] = {}
         self._take(records)
         if DEFAULT_SESSION not in self._sessions:
             self._sessions[DEFAULT_SESSION] = self._made(DEFAULT_SESSION, default_role)
+        self._shelf.clear_files(_restrictions_of(self._sessions.values()))
 
     def create(
         self,
@@ -87,14 +95,18 @@ class SessionTable:
         label: str = "",
         root_pid: int | None = None,
         root_started: int | None = None,
+        restrictions: Restrictions | None = None,
     ) -> Session:
         """A new running session; without `role` it gets the default one."""
         with self._lock:
+            if restrictions is not None:
+                self._shelf.put(restrictions)
             made = replace(
                 self._made(self._new_id(), role or self._default_role),
                 label=label,
                 root_pid=root_pid,
                 root_started=root_started,
+                restrictions=None if restrictions is None else restrictions.digest,
             )
             self._put(made)
             return made
@@ -102,6 +114,17 @@ class SessionTable:
     def get(self, session_id: str) -> Session | None:
         """The session as it is now, or None."""
         return self._sessions.get(session_id)
+
+    def restrictions(
+        self, session: Session, types: Mapping[str, MatchType]
+    ) -> RoleRules | None:
+        """What a user added to the session's role; `types` are those in force.
+
+        Raises RedlaneError when it cannot be had: then nothing may go on.
+        """
+        if session.restrictions is None:
+            return None
+        return self._shelf.rules(session.restrictions, types)
 
     def list(self) -> tuple[Session, ...]:
         """Every session, oldest first."""
@@ -131,7 +154,8 @@ class SessionTable:
 
     def _take(self, records: Iterable[dict[str, Any]]) -> None:
         for record in records:
-            known = {each.name: record[each.name] for each in fields(Session)}
+            names = (each.name for each in fields(Session) if each.name in record)
+            known = {name: record[name] for name in names}
             known["state"] = SessionState(known["state"])
             self._sessions[known["id"]] = Session(**known)
 
@@ -154,6 +178,7 @@ class SessionTable:
             del sessions[old.id]
         self._sessions = sessions
         self._save()
+        self._shelf.keep_only(_restrictions_of(sessions.values()))
 
     def _save(self) -> None:
         """Write the table down; when that fails, leave no older one behind.
@@ -173,3 +198,9 @@ class SessionTable:
                 self._file.unlink()
         else:
             self.unsaved = None
+
+
+def _restrictions_of(sessions: Iterable[Session]) -> frozenset[str]:
+    """The digests that sessions need which still run."""
+    running = (each for each in sessions if each.state is SessionState.RUNNING)
+    return frozenset(each.restrictions for each in running if each.restrictions)

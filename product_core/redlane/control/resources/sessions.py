@@ -22,8 +22,9 @@ _ACTIONS = ("freeze", "unfreeze", "kill")
 
 
 class SessionCollection:
-    """`GET` lists sessions; `POST` `{role?, label?, root_pid?, reaper_pid?}` opens one.
+    """`GET` lists sessions; `POST` opens one.
 
+    Its body: `{role?, label?, root_pid?, reaper_pid?, restrictions?}`.
     `redlane run` names itself as the root before it starts anything: then it and all
     below it belong to the session. Without `root_pid` the session is a name to judge
     under, and the caller keeps its rights.
@@ -56,6 +57,7 @@ class SessionCollection:
                 role=optional(body, "role", str),
                 label=label,
                 reaper=_process_id(body, "reaper_pid"),
+                restrictions=body.get("restrictions"),
             )
         )
         response.status = falcon.HTTP_201

@@ -1,0 +1,321 @@
+"""Restrictions: which policies a user may add, and what they add to a verdict."""
+
+import json
+from typing import Any
+
+import pytest
+from engine_samples import policy, rules, sample_types
+
+from redlane.contexts.parse import parse_contents
+from redlane.engine.judge import judge
+from redlane.model.content import TextContent
+from redlane.model.matching import MatchType
+from redlane.model.policy import Context, Policy
+from redlane.model.verdict import Decision, Verdict
+from redlane.plugins import find_plugins
+from redlane.policies.policy_document import document_of
+from redlane.policies.restrictions import (
+    MOST_BYTES,
+    MOST_POLICIES,
+    Restrictions,
+    RestrictionsError,
+    TooManyBytesError,
+    parse_restrictions,
+)
+
+TYPES: dict[str, MatchType] = {**find_plugins().match_types, **sample_types()}
+
+
+def block(pattern: str = "bad", **fields: Any) -> dict[str, Any]:
+    plain = {"id": "mine", "type": "Simple", "action": "Block", "pattern": pattern}
+    return {**plain, **fields}
+
+
+def added(*documents: object) -> Restrictions:
+    return parse_restrictions({"policies": list(documents)}, TYPES)
+
+
+def verdict(
+    role: list[Policy],
+    restrictions: Restrictions | None,
+    text: str,
+    context: Context = Context.NETWORK,
+) -> Verdict:
+    contents = parse_contents(context, text.encode())
+    extra = None if restrictions is None else restrictions.rules
+    return judge(rules(*role, types=TYPES), "r", contents, extra)
+
+
+def test_block_of_a_user_holds_where_an_allow_of_the_role_matches() -> None:
+    found = verdict([policy("a", "Allow", "")], added(block()), "some bad text")
+    assert found.decision is Decision.BLOCK
+    assert (found.policy, found.restriction, found.role) == ("mine", True, "r")
+    assert found.reason == "the session's own restriction 'mine' blocks this"
+
+
+def test_block_of_the_role_stays_the_role_s() -> None:
+    role = [policy("mine", "Block", "bad", reason="root says so")]
+    alone = verdict(role, None, "bad")
+    assert verdict(role, added(block()), "bad") == alone
+    assert not alone.restriction
+
+
+def test_flag_of_a_user_holds_what_the_role_allows() -> None:
+    role = [policy("a", "Allow", "")]
+    found = verdict(role, added(block(action="Flag", reason="why not")), "bad")
+    assert found.decision is Decision.FLAG
+    assert found.reason == "the session's own restriction 'mine' flags this: why not"
+    assert found.content is None
+
+
+def test_flag_of_a_user_keeps_what_a_modify_of_the_role_made() -> None:
+    role = [policy("m", "Modify", "bad")]
+    found = verdict(role, added(block("some", action="Flag")), "some bad text")
+    assert found.decision is Decision.FLAG
+    assert (found.policy, found.modified_by) == ("mine", "m")
+    assert found.content == b"some * text"
+
+
+@pytest.mark.parametrize("pattern", ["bad", "*"], ids=["before", "after"])
+def test_both_forms_of_a_modified_content_are_judged(pattern: str) -> None:
+    role = [policy("m", "Modify", "bad")]
+    found = verdict(role, added(block(pattern)), "some bad text")
+    assert found.decision is Decision.BLOCK
+    assert found.policy == "mine"
+    assert (found.content, found.modified_by) == (None, None)
+
+
+def test_flag_of_the_role_stays_beside_a_flag_of_a_user() -> None:
+    role = [policy("f", "Flag", "bad")]
+    found = verdict(role, added(block(action="Flag")), "bad")
+    assert (found.decision, found.policy) == (Decision.FLAG, "f")
+    assert not found.restriction
+
+
+def test_block_of_a_user_stops_what_the_role_flags() -> None:
+    found = verdict([policy("f", "Flag", "bad")], added(block()), "bad")
+    assert (found.decision, found.policy) == (Decision.BLOCK, "mine")
+
+
+CALL = '{"server": "files", "tool": "delete", "arguments": {"x": "a bad day"}}'
+
+
+@pytest.mark.parametrize(
+    ("document", "text", "context"),
+    [
+        (block(), "very bad", Context.NETWORK),
+        (block(), "very bad", Context.INBOUND),
+        (block(), "echo 'very bad'", Context.SHELL),
+        (block("rm -rf"), "sh -c 'r''m  -rf /x'", Context.SHELL),
+        (block(context="Shell"), "echo bad", Context.ALL),
+        (block(), CALL, Context.MCP),
+        (
+            {"id": "t", "type": "McpTool", "action": "Block", "server": "files"},
+            CALL,
+            Context.MCP,
+        ),
+        (
+            block("/etc", context="Syscall", syscall="open"),
+            '{"syscall": "open", "paths": ["/etc/passwd"]}',
+            Context.SYSCALL,
+        ),
+        (block("b.d", type="Regex"), "bid", Context.NETWORK),
+    ],
+)
+def test_restrictions_count_in_every_context(
+    document: dict[str, Any], text: str, context: Context
+) -> None:
+    role = [policy("a", "Allow", "")]
+    assert verdict(role, added(document), text, context).decision is Decision.BLOCK
+
+
+def test_restrictions_count_in_their_context_only() -> None:
+    only = added(block(context="Inbound"))
+    assert verdict([], only, "bad").decision is Decision.ALLOW
+    assert verdict([], only, "bad", Context.INBOUND).decision is Decision.BLOCK
+
+
+def test_what_restrictions_cannot_see_is_blocked_where_they_count() -> None:
+    role = [policy("a", "Allow", "")]
+    hidden = "$(" * 500 + "ls" + ")" * 500
+    assert verdict(role, None, hidden, Context.SHELL).decision is Decision.ALLOW
+    here, elsewhere = added(block()), added(block(context="Mcp"))
+    assert verdict(role, here, hidden, Context.SHELL).decision is Decision.BLOCK
+    assert verdict(role, elsewhere, hidden, Context.SHELL).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize("action", ["Block", "Flag"])
+def test_restriction_that_cannot_be_asked_blocks(action: str) -> None:
+    tool = {"id": "t", "type": "McpTool", "action": action, "server": "files"}
+    call = '{"server": "fi\u200bles", "tool": "x"}'
+    for role in ([policy("a", "Allow", "")], [policy("f", "Flag", "")]):
+        found = verdict(role, added(tool), call, Context.MCP)
+        assert found.decision is Decision.BLOCK
+        assert "restriction 't' could not be asked" in found.reason
+
+
+def test_kill_of_either_counts_for_a_system_call() -> None:
+    call = '{"syscall": "open", "paths": ["/etc/passwd"]}'
+    fields: dict[str, Any] = {"context": "Syscall", "syscall": "open"}
+    role = [
+        Policy(
+            **{**_fields(policy("b", "Block", "/etc", "Simple")), "syscalls": ("open",)}
+        )
+    ]
+    killing = verdict(
+        role, added(block("/etc", kill=True, **fields)), call, Context.SYSCALL
+    )
+    assert (killing.policy, killing.kill) == ("b", True)
+    mild = verdict(role, added(block("/etc", **fields)), call, Context.SYSCALL)
+    assert (mild.policy, mild.kill) == ("b", False)
+
+
+def _fields(one: Policy) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__slots__}
+
+
+def test_words_of_a_user_stay_one_short_line() -> None:
+    loud = block(reason="a\nb\x1b[2J" + "x" * 5_000, suggestion="c\nd" + "y" * 5_000)
+    found = verdict([], added(loud), "bad")
+    assert found.reason.isprintable()
+    assert len(found.reason) < 500
+    assert found.suggestion is not None
+    assert found.suggestion.isprintable()
+    assert len(found.suggestion) < 500
+
+
+def test_builtin_policies_hold_whatever_is_added() -> None:
+    found = verdict([], added(block("zz")), "REDLANE_SESSION=x ls", Context.SHELL)
+    assert (found.policy, found.restriction) == ("builtin:session-variables", False)
+
+
+def test_order_of_restrictions_changes_nothing_at_all() -> None:
+    one, other = block(id="a", reason="first"), block(id="b", reason="second")
+    there, back = added(one, other), added(other, one)
+    assert (there.digest, there.text) == (back.digest, back.text)
+    assert verdict([], there, "bad") == verdict([], back, "bad")
+
+
+def test_text_of_restrictions_gives_them_again() -> None:
+    made = added(
+        block(kill=False, reason="r"),
+        block(id="s", context="Syscall", syscall="open", kill=True),
+        {"id": "t", "type": "McpTool", "action": "Flag", "tool": "x"},
+    )
+    again = parse_restrictions(json.loads(made.text), TYPES)
+    assert (again.digest, again.text) == (made.digest, made.text)
+    assert again.rules.policies == made.rules.policies
+    assert made.types == {"Simple", "McpTool"}
+
+
+def test_document_of_a_policy_gives_it_again() -> None:
+    modify = policy("m", "Modify", "bad", "Simple", reason="why")
+    document = dict(document_of(modify))
+    assert document["transform"] == {
+        "type": "Regex",
+        "pattern": "bad",
+        "replacement": "*",
+    }
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "allow": (block(action="Allow"), "none that is 'Allow'"),
+    "modify": (block(action="Modify"), "none that is 'Modify'"),
+    "small allow": (block(action="allow"), "none that is 'allow'"),
+    "no action": ({"id": "x", "type": "Simple", "pattern": "a"}, "`action` is missing"),
+    "action of another type": (block(action=["Allow"]), "`action` must be"),
+    "checker": (block("true", type="Executable"), "Executable runs code"),
+    "checker without action": (
+        {"id": "x", "type": "Executable", "pattern": "true"},
+        "Executable runs code",
+    ),
+    "classifier": (block(type="Lane"), "Lane runs code"),
+    "unknown type": (block(type="Smple"), "did you mean 'Simple'"),
+    "type of another case": (block(type="simple"), "`type`"),
+    "type no string": (block(type=["Simple"]), "`type` must be"),
+    "transform": (
+        block(transform={"type": "Executable", "command": "/etc/shadow"}),
+        "leave `transform` out",
+    ),
+    "unknown context": (block(context="shell"), "did you mean 'Shell'"),
+    "misspelled field": (block(patern="x"), "did you mean `pattern`"),
+    "broken pattern": (block("(", type="Regex"), "does not compile"),
+    "no id": ({"type": "Simple", "action": "Block", "pattern": "a"}, "entry 1"),
+    "empty id": (block(id=""), "`id` must be"),
+    "id with a line break": (block(id="a\nb"), "`id` must be"),
+    "id with an escape": (block(id="a\x1b[2Jb"), "`id` must be"),
+    "id too long": (block(id="a" * 1_001), "longer than"),
+    "no object": (1, "must be an object"),
+    "null": (None, "must be an object"),
+    "list": ([[block()]], "must be an object"),
+    "no names": ({"id": "x", "type": "McpTool", "action": "Block"}, "`server` or"),
+    "syscall missing": (block("x", type="Regex", context="Syscall"), "`syscall`"),
+}
+
+
+@pytest.mark.parametrize(("document", "said"), REFUSED.values(), ids=[*REFUSED])
+def test_policy_that_is_no_restriction_is_refused(document: Any, said: str) -> None:
+    with pytest.raises(RestrictionsError) as refused:
+        added(block(id="good"), document)
+    assert refused.value.findings
+    assert said.replace("entry 1", "entry 2") in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+def test_id_may_be_used_once() -> None:
+    with pytest.raises(RestrictionsError, match="used twice"):
+        added(block(), block("other"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        [],
+        "x",
+        {},
+        {"policies": {}},
+        {"policies": None},
+        {"policies": [], "roles": []},
+    ],
+)
+def test_other_shapes_are_refused(value: object) -> None:
+    with pytest.raises(RestrictionsError, match="restrictions"):
+        parse_restrictions(value, TYPES)
+
+
+def test_number_and_size_are_bounded() -> None:
+    many = [block(id=f"p{place}") for place in range(MOST_POLICIES)]
+    assert len(added(*many).rules.policies) == MOST_POLICIES
+    with pytest.raises(RestrictionsError, match="1001 restrictions"):
+        added(*many, block(id="more"))
+    with pytest.raises(TooManyBytesError, match="bytes"):
+        added(block("x" * MOST_BYTES))
+
+
+def test_every_error_is_told_and_the_first_in_the_line() -> None:
+    with pytest.raises(RestrictionsError) as refused:
+        added(block(action="Allow"), block(id="b", type="Executable"))
+    assert [each.subject for each in refused.value.findings] == ["mine", "b"]
+    assert "(and 1 more)" in str(refused.value)
+
+
+def test_match_type_that_raises_is_an_error_and_no_crash() -> None:
+    class Broken:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(TYPES["Simple"], name)
+
+        def compile(self, _: object) -> None:
+            raise ZeroDivisionError
+
+    with pytest.raises(RestrictionsError, match="ZeroDivisionError"):
+        parse_restrictions(
+            {"policies": [block()]},
+            {"Simple": Broken()},  # type: ignore[dict-item]  # as a plugin may be
+        )
+
+
+def test_plain_content_is_what_the_gate_sees() -> None:
+    content = TextContent(Context.NETWORK, b"bad")
+    found = judge(rules(types=TYPES), None, (content,), added(block()).rules)
+    assert (found.decision, found.restriction) == (Decision.BLOCK, False)
