@@ -41,6 +41,7 @@ COMMANDS = (
     CommandEntry("start", "daemon", "start the daemon"),
     CommandEntry("stop", "daemon", "stop the daemon"),
     CommandEntry("restart", "daemon", "restart the daemon"),
+    CommandEntry("reload", "reload", "apply what changed on disk to the daemon"),
     CommandEntry("status", "daemon", "say whether the daemon runs, and with what"),
     CommandEntry("session", "session", "list and change sessions; reload policies"),
     CommandEntry("review", "review", "decide what the yellow lane holds"),

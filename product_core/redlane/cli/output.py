@@ -10,6 +10,7 @@ __all__ = [
     "drop_stream",
     "paint",
     "print_error",
+    "print_finding",
     "print_json",
     "print_note",
     "single_line",
@@ -51,6 +52,11 @@ def print_error(message: str) -> None:
 def print_note(message: str) -> None:
     """Say on standard error what a person should know, in one line."""
     _tell(f"redlane: {single_line(message)}\n")
+
+
+def print_finding(line: str) -> None:
+    """Print what is wrong with a file on standard error, as `config check` words it."""
+    _tell(f"{single_line(line)}\n")
 
 
 def _tell(line: str) -> None:

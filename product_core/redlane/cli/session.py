@@ -7,15 +7,15 @@ from typing import Any
 from urllib.parse import quote
 
 from redlane.cli import exit_codes
-from redlane.cli.output import print_error, print_json, print_note, single_line
+from redlane.cli.output import print_json, print_note, single_line
 from redlane.cli.parser import Commands, add_command, add_group
-from redlane.control.client import Client, RefusedError
+from redlane.cli.reload import reload_policies
+from redlane.control.client import Client
 from redlane.paths import Paths
 
 __all__ = ["register"]
 
 _DEFAULT = "default"
-_LOAD_ERRORS = 422
 _PATIENCE_SECONDS = 120.0
 
 
@@ -54,7 +54,7 @@ def register(commands: Commands) -> None:
     add_command(
         group,
         "reload",
-        _reload,
+        reload_policies,
         summary="apply what changed on disk to the daemon",
         examples="redlane config check && redlane session reload",
     )
@@ -120,24 +120,3 @@ def _act(arguments: argparse.Namespace) -> int:
     session = _client().post(path)
     print_note(f"session {session['id']} is {session['state']} now")
     return exit_codes.OK
-
-
-def _reload(_: argparse.Namespace) -> int:
-    try:
-        loaded = _client().post("/api/policies/reload")
-    except RefusedError as error:
-        if error.status != _LOAD_ERRORS:
-            raise
-        for finding in error.document.get("errors", ()):
-            print_error(_finding(finding))
-        print_error(str(error))
-        return exit_codes.FINDING
-    for warning in loaded["warnings"]:
-        print_note(f"warning: {_finding(warning)}")
-    print_note(f"{loaded['policies']} policies and {loaded['roles']} roles are loaded")
-    return exit_codes.OK
-
-
-def _finding(finding: dict[str, str]) -> str:
-    parts = (finding["file"], finding["subject"], finding["message"])
-    return ": ".join(filter(None, parts))

@@ -9,6 +9,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -29,9 +30,28 @@ _MOST_ACCEPTED = 32
 _IDLE_SECONDS = 60
 _CLEANUP_SECONDS = 20
 _DRAIN_POLL_SECONDS = 0.05
+_LATE_SECONDS = 0.1
 _LAST_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Beat:
+    """What is called again and again, and when it is due."""
+
+    seconds: float
+    function: Callable[[], None]
+    due: float
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self.due - time.monotonic())
+
+    def call_if_due(self) -> None:
+        if not self.seconds_left:
+            self.due = time.monotonic() + self.seconds
+            self.function()
 
 
 class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no types
@@ -42,6 +62,8 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
     def __init__(self, application: object, listener: socket.socket) -> None:
         """Serve `listener`, bound and listening; nothing is accepted before `run`."""
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._listens_until = 0.0
+        self._beat: _Beat | None = None
         self._deadline: float | None = None
         self._lanes = Lanes()
         super().__init__(
@@ -69,13 +91,18 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
         self._calls.put(function)
         self.pull_trigger()
 
+    def every(self, seconds: float, function: Callable[[], None]) -> None:
+        """Have the thread of `run` call `function` every so many seconds."""
+        self._beat = _Beat(seconds, function, time.monotonic() + seconds)
+
     def drain(self, seconds: float) -> None:
         """Accept nothing more; `run` returns when all is answered, or after `seconds`.
 
         To be called in the thread of `run`, so from elsewhere by way of `call`.
         """
         if self._deadline is None:
-            self._deadline = time.monotonic() + seconds
+            now = time.monotonic()
+            self._deadline, self._listens_until = now + seconds, now + _LATE_SECONDS
             self.accepting = False
             self.del_channel()
             self.socket.close()
@@ -85,6 +112,8 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
         while not self._finished():
             wasyncore.poll2(self._patience(), self._map)
             self._run_calls()
+            if self._beat is not None:
+                self._beat.call_if_due()
         self._lanes.shutdown(_LAST_SECONDS)
         wasyncore.close_all(self._map)
 
@@ -108,13 +137,21 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
         """How long to sleep for: without an end when there is nothing to look after."""
         if self._deadline is not None:
             return _DRAIN_POLL_SECONDS
-        return _CLEANUP_SECONDS if self.active_channels else None
+        cleanup = _CLEANUP_SECONDS if self.active_channels else None
+        if self._beat is None:
+            return cleanup
+        left = self._beat.seconds_left
+        return left if cleanup is None else min(cleanup, left)
 
     def _finished(self) -> bool:
         if self._deadline is None:
             return False
-        if time.monotonic() >= self._deadline:
+        now = time.monotonic()
+        if now >= self._deadline:
             return True
+        # Who has just connected is about to ask.
+        if now < self._listens_until:
+            return False
         channels = self.active_channels.values()
         return not any(each.requests or each.total_outbufs_len for each in channels)
 

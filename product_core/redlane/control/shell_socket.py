@@ -2,16 +2,20 @@
 
 Every command waits for this, so a thread that sleeps in accept() does all of it: no
 other has to be woken. Threads are added when none is left waiting, and never end.
+What wakes one without a question is a connection of our own, which asks for nothing.
 """
 
 import logging
+import select
 import socket
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
+from pathlib import Path
 
 from redlane.control.hangup import Hangup
+from redlane.control.knocks import Knocks
 from redlane.control.peers import Peer, peer_of
 from redlane.control.protocol import held_line
 from redlane.control.shell_frames import Frame, FrameError, read_frame
@@ -36,13 +40,22 @@ class ShellSocket:
     def __init__(
         self,
         listener: socket.socket,
+        path: Path,
         answer: Answer,
         take_back: Callable[[str], None],
+        alive: Callable[[], None] = lambda: None,
     ) -> None:
-        """Answer with `answer`; `take_back` lets go of a review that nobody awaits."""
+        """Answer with `answer`; `take_back` lets go of a review that nobody awaits.
+
+        `path` is the listener's. `alive` is called behind each `check`, when
+        connections are accepted indeed.
+        """
         self._listener = listener
+        self._knocks = Knocks(path)
         self._answer = answer
         self._take_back = take_back
+        self._alive = alive
+        self._is_checked = False
         self._changed = threading.Condition()
         self._threads = 0
         self._busy = 0
@@ -57,19 +70,32 @@ class ShellSocket:
     def drain(self, *, shared: bool) -> None:
         """Accept nothing more.
 
-        A `shared` listener is somebody else's too and stays open: what comes in until
-        this process ends is not answered.
+        A `shared` listener is somebody else's too and stays open: what comes in from
+        now on waits there for the next daemon. What a thread takes before it knows is
+        answered.
         """
         with self._changed:
             self._draining = True
-        if not shared:
+            waiting = self._threads - self._busy
+        if shared:
+            for _ in range(waiting):
+                self._knocks.knock()
+        else:
             with suppress(OSError):  # this alone wakes the threads
                 self._listener.shutdown(socket.SHUT_RDWR)
 
     def wait(self, seconds: float) -> None:
         """Wait until everything is answered, but no longer than so many seconds."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._busy, max(0.0, seconds))
+            self._changed.wait_for(lambda: not self._threads, max(0.0, seconds))
+        # A knock that is left in the queue would start the next daemon.
+        while self._knocks.unheard and _has_connection(self._listener):
+            self._serve_next()
+
+    def check(self) -> None:
+        """Have `alive` called as soon as a thread accepts a connection."""
+        self._is_checked = True
+        self._knocks.knock()
 
     def _add_thread(self) -> None:
         try:
@@ -84,8 +110,16 @@ class ShellSocket:
             while not self._draining:
                 self._serve_next()
         finally:
-            if not self._draining:  # an error that nobody foresaw ends this thread
-                self._add_thread()
+            self._leave()
+
+    def _leave(self) -> None:
+        """End this thread; after an error that nobody foresaw, another takes over."""
+        with self._changed:
+            draining = self._draining
+            self._threads -= draining
+            self._changed.notify_all()
+        if not draining:
+            self._add_thread()
 
     def _serve_next(self) -> None:
         try:
@@ -95,6 +129,9 @@ class ShellSocket:
             time.sleep(0 if self._draining else _PAUSE_SECONDS)
             return
         self._begin()
+        if self._is_checked:
+            self._is_checked = False
+            self._alive()
         try:
             with connection, suppress(FrameError, OSError):
                 self._serve(connection)
@@ -112,14 +149,12 @@ class ShellSocket:
     def _end(self) -> None:
         with self._changed:
             self._busy -= 1
-            if self._draining:
-                self._changed.notify_all()
 
     def _serve(self, connection: socket.socket) -> None:
         """Answer one question; raises FrameError or OSError when there is none."""
-        if self._draining:
-            return
         with closing(peer_of(connection)) as peer:
+            if self._knocks.is_one(peer):
+                return
             frame = read_frame(connection, _READ_SECONDS)
             connection.settimeout(_WRITE_SECONDS)
             with Hangup(connection) as hangup:
@@ -131,3 +166,9 @@ class ShellSocket:
 
                 answer = self._answer(frame, peer, on_hold)
             connection.sendall(answer)
+
+
+def _has_connection(listener: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(listener, select.POLLIN)
+    return poll.poll(0) == [(listener.fileno(), select.POLLIN)]

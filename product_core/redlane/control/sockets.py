@@ -16,6 +16,8 @@ from redlane.errors import DaemonError
 from redlane.paths import SHELL_SOCKET
 
 __all__ = [
+    "PassedSocket",
+    "address_of",
     "bind_socket",
     "connect_socket",
     "passed_sockets",
@@ -27,6 +29,10 @@ __all__ = [
 _LONGEST_ADDRESS = 107
 _BACKLOG = 1024
 _SECONDS = 30.0
+_FIRST_PASSED = 3
+
+PassedSocket = tuple[str, socket.socket]
+"""A socket that systemd listens on as well, and its name (FileDescriptorName=)."""
 
 
 def private_directory(path: Path) -> None:
@@ -69,7 +75,7 @@ def bind_socket(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
-        with _address(path) as address:
+        with address_of(path) as address:
             listener.bind(address)
         listener.listen(_BACKLOG)
     except OSError as error:
@@ -100,7 +106,7 @@ def connect_socket(path: Path, timeout: float) -> socket.socket:
     try:
         limit = struct.pack("ll", int(timeout), int(timeout % 1 * 1_000_000))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
-        with _address(path) as address:
+        with address_of(path) as address:
             connection.connect(address)
         connection.settimeout(timeout)
     except BaseException:
@@ -148,7 +154,7 @@ def _peer_name(descriptor: int) -> object:
 
 
 @contextmanager
-def _address(path: Path) -> Iterator[str]:
+def address_of(path: Path) -> Iterator[str]:
     """The address of `path`, by way of its opened directory when it is too long."""
     if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
         yield str(path)
@@ -160,22 +166,23 @@ def _address(path: Path) -> Iterator[str]:
         os.close(directory)
 
 
-def passed_sockets(environ: Mapping[str, str]) -> list[tuple[str, socket.socket]]:
-    """The listening Unix sockets that systemd passed to us, with their names.
+def passed_sockets(environ: Mapping[str, str]) -> tuple[PassedSocket, ...]:
+    """The listening Unix sockets that systemd passed to us (sd_listen_fds).
 
-    There are none without LISTEN_FDS.
+    There are none without LISTEN_FDS. Nobody whom we start is to take them for its own.
     """
-    if not environ.get("LISTEN_FDS") or environ.get("LISTEN_PID") != str(os.getpid()):
-        return []
-    try:
-        from systemd import daemon  # noqa: PLC0415  # bindings are optional
-    except ImportError as error:
-        raise DaemonError(
-            "systemd passed a socket, but the Python module `systemd` is missing: "
-            "install python3-systemd"
-        ) from error
-    named = daemon.listen_fds_with_names(unset_environment=True)
-    return [(name, _passed(each)) for each, name in named.items()]
+    count = environ.get("LISTEN_FDS", "")
+    if not count or environ.get("LISTEN_PID") != str(os.getpid()):
+        return ()
+    if not count.isdecimal():
+        raise DaemonError(f"LISTEN_FDS={count} is no number of passed sockets")
+    names = environ.get("LISTEN_FDNAMES", "").split(":")
+    for name in ("LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"):
+        os.environ.pop(name, None)
+    return tuple(
+        (names[place] if place < len(names) else "", _passed(_FIRST_PASSED + place))
+        for place in range(int(count))
+    )
 
 
 def _passed(descriptor: int) -> socket.socket:

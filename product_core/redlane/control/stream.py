@@ -5,6 +5,7 @@ import time
 from collections import deque
 from pathlib import Path
 
+from redlane.control.verdict_log import log_verdict
 from redlane.state.event import Event
 from redlane.state.events import EventLog
 from redlane.state.history import Filter, History
@@ -34,6 +35,7 @@ class EventStream(EventLog):
         with self._came:
             self._recent.append(event)
             self._came.notify_all()
+        log_verdict(event)
 
     def read(self, wanted: Filter, limit: int) -> list[Event]:
         """The last `limit` events that are wanted, oldest first."""

@@ -1,17 +1,17 @@
 """The sockets that the daemon serves: passed by systemd, or bound and later removed."""
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from redlane.control.sockets import bind_socket, passed_sockets, remove_socket
+from redlane.control.sockets import PassedSocket, bind_socket, remove_socket
 from redlane.errors import DaemonError
 from redlane.paths import Paths
 
-__all__ = ["Listeners", "listen"]
+__all__ = ["SHELL", "Listeners", "listen"]
 
-_SHELL = "shell"
+SHELL = "shell"
 """What systemd calls the descriptor of the shell socket (FileDescriptorName=)."""
 
 
@@ -30,15 +30,14 @@ class Listeners:
             remove_socket(path)
 
 
-def listen(paths: Paths, environ: Mapping[str, str]) -> Listeners:
+def listen(paths: Paths, passed: Sequence[PassedSocket]) -> Listeners:
     """Take what was passed and bind the rest; raises DaemonError."""
-    passed = passed_sockets(environ)
-    shells = [each for name, each in passed if name == _SHELL]
-    controls = [each for name, each in passed if name != _SHELL]
+    shells = [each for name, each in passed if name == SHELL]
+    controls = [each for name, each in passed if name != SHELL]
     if len(shells) > 1 or len(controls) > 1:
         raise DaemonError(
             "systemd passed more than one control socket: that of the shell wrapper is "
-            f"to be named {_SHELL!r} (FileDescriptorName=)"
+            f"to be named {SHELL!r} (FileDescriptorName=)"
         )
     wanted = ((paths.shell_socket, shells), (paths.socket, controls))
     own: list[Path] = []
