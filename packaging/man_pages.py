@@ -73,7 +73,7 @@ def _date() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or say how to ask for them; an interpreter without any is wrong."""
+    """Write the pages, or say what is wrong; no page at all is wrong, too."""
     if len(arguments) != 2:  # noqa: PLR2004  # the two of the usage
         sys.stderr.write("usage: man_pages.py PYTHON OUTDIR\n")
         return 2

@@ -6,10 +6,11 @@ printed holds no layout: the pages are written elsewhere.
 """
 
 import argparse
-import importlib.util
 import json
 import sys
+from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 __all__ = ["describe"]
@@ -22,20 +23,20 @@ _DISTRIBUTIONS = {"redlane": "redlane", "redlane-hub": "redlane_hub"}
 def describe(program: str) -> Description | None:
     """The program's version, commands and tables, or None when it is not installed."""
     package = _DISTRIBUTIONS[program]
-    if importlib.util.find_spec(package) is None:
+    if find_spec(package) is None:
         return None
-    main = importlib.import_module(f"{package}.cli.main")
+    main = import_module(f"{package}.cli.main")
     parser = main.full_parser()
     summaries = {entry.name: entry.summary for entry in main.COMMANDS}
-    described = {
+    command = _command(parser, "", "")
+    # The list of commands says it better than a module may have said it again.
+    for each in command["commands"]:
+        each["summary"] = summaries.get(each["name"], each["summary"])
+    return {
         "version": version(program),
-        "command": _command(parser, "", ""),
+        "command": command,
         "tables": _tables() if program == "redlane" else {},
     }
-    # The list of commands says it better than a module may have said it again.
-    for command in described["command"]["commands"]:
-        command["summary"] = summaries.get(command["name"], command["summary"])
-    return described
 
 
 def _command(parser: argparse.ArgumentParser, name: str, summary: str) -> Description:
@@ -90,8 +91,8 @@ def _expand(text: str | None, program: str) -> str:
 
 def _tables() -> dict[str, list[Description]]:
     """The fields of the files, from the tables that the loader itself obeys."""
-    fields = importlib.import_module("redlane.policies.fields")
-    settings = importlib.import_module("redlane.model.settings")
+    fields = import_module("redlane.policies.fields")
+    settings = import_module("redlane.model.settings")
     tables = {
         "policies": fields.POLICY.values(),
         "transform": fields.TRANSFORM.values(),

@@ -43,7 +43,7 @@ def _places(places: Iterable[str]) -> Iterator[str]:
 
 
 def _fields(tables: Mapping[str, list[Row]], section: Row) -> Iterator[str]:
-    """The fields of a table, less those that every kind of file shares and one tells."""
+    """The fields of a table, less those that another table tells of already."""
     shared = tables.get(section.get("shared_with", ""), [])
     for row in tables.get(section.get("table", ""), ()):
         if row in shared:

@@ -1,7 +1,7 @@
 """The pages of one program: one for the program, one for each of its commands.
 
-A page is made of sections, a section of lines of man(7); the sections stand in the order
-that man-pages(7) asks for.
+A page is made of sections, a section of lines of man(7); the sections stand in the
+order that man-pages(7) asks for.
 """
 
 import re
@@ -57,7 +57,7 @@ def render(page: Page, edition: Edition) -> str:
 
 
 def program_pages(node: Node, notes: Node) -> Iterator[Page]:
-    """The page of a program and those of its commands; `notes` say what parsers cannot."""
+    """The page of a program, and its commands'; `notes` say what parsers cannot."""
     program = node["words"]
     names = {
         each["name"]: notes["page_names"].get(each["name"], f"{program}-{each['name']}")
@@ -74,10 +74,8 @@ def _page(
     name: str, node: Node, notes: Node, names: Mapping[str, str], others: list[str]
 ) -> Page:
     """One page; `names` are the pages of its commands, when they have their own."""
-    summary = node["summary"] or node["description"].partition(":")[0].strip().rstrip(
-        "."
-    )
-    summary = f"{summary[:1].lower()}{summary[1:]}" if node["summary"] else summary
+    summary = node["summary"] or node["description"].partition(":")[0].strip()
+    summary = f"{summary[:1].lower()}{summary[1:]}".rstrip(".")
     command = node["name"]
     examples, rest = _epilog(node["epilog"])
     listed = _list_commands(node, names) if names else _tell_commands(node)

@@ -1,0 +1,181 @@
+"""The licence of a distribution as an SPDX expression, told by its metadata and files.
+
+The metadata's expression comes first, then the old field and the classifiers when they
+name one licence, then the known facts below. The text of the licence has to agree: a
+claim that its own text denies is told as no licence.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from installed import Installed
+
+__all__ = ["KNOWN", "Known", "LicenceError", "identify", "licence", "licence_files"]
+
+
+class LicenceError(ValueError):
+    """The licence of a distribution cannot be told; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What metadata does not tell, and where it was read.
+
+    `holders` are those of the copyright when the licence file has none in plain lines.
+    """
+
+    expression: str
+    source: str
+    holders: tuple[str, ...] = ()
+
+
+KNOWN = {
+    "click-default-group": Known(
+        "BSD-3-Clause",
+        "its LICENSE, three clauses; the classifier `Public Domain` is a mistake",
+    ),
+    "google-re2": Known("BSD-3-Clause", "its LICENSE, three clauses"),
+    "jinja2": Known("BSD-3-Clause", "its LICENSE.txt, three clauses"),
+    "typing-extensions": Known(
+        "PSF-2.0",
+        "its LICENSE: the holders stand in section B within a sentence",
+        (
+            "2001-2023 Python Software Foundation",
+            "1991-1995 Stichting Mathematisch Centrum Amsterdam",
+        ),
+    ),
+}
+"""Distributions whose metadata names no licence, or a wrong one."""
+
+_IDENTIFIERS = (
+    *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0"),
+    *("MPL-2.0", "PSF-2.0", "Unlicense", "ZPL-2.1"),
+)
+_SPELLINGS = {
+    **{each.lower(): each for each in _IDENTIFIERS},
+    "apache 2.0": "Apache-2.0",
+    "apache license 2.0": "Apache-2.0",
+    "apache license, version 2.0": "Apache-2.0",
+    "apache software license": "Apache-2.0",
+    "isc license (iscl)": "ISC",
+    "mit license": "MIT",
+    "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
+    "python software foundation license": "PSF-2.0",
+    "the unlicense (unlicense)": "Unlicense",
+    "zpl 2.1": "ZPL-2.1",
+}
+"""What authors write for one licence; `BSD License` is none, as there are several."""
+
+_PHRASES = {
+    "Apache-2.0": ("apache license", "version 2.0"),
+    "MPL-2.0": ("mozilla public license", "2.0"),
+    "ZPL-2.1": ("zope public license", "version 2.1"),
+    "PSF-2.0": ("python software foundation license version 2",),
+    "Unlicense": ("released into the public domain", "unlicense"),
+    "BSD-3-Clause": (
+        "redistribution and use in source and binary forms",
+        "endorse or promote products",
+    ),
+    "BSD-2-Clause": ("redistribution and use in source and binary forms",),
+    "MIT": (
+        "permission is hereby granted, free of charge, to any person obtaining a copy",
+        "shall be included in all",
+    ),
+    "MIT-0": (
+        "permission is hereby granted, free of charge, to any person obtaining a copy",
+    ),
+    "ISC": (
+        "permission to use, copy, modify, and/or distribute",
+        "appear in all copies",
+    ),
+    "0BSD": ("permission to use, copy, modify, and/or distribute",),
+}
+"""What the text of each licence says."""
+
+_WIDER = {
+    "BSD-3-Clause": {"BSD-2-Clause"},
+    "ISC": {"0BSD"},
+    "MIT": {"MIT-0"},
+    # The terms of its forerunners stand in the text, too.
+    "PSF-2.0": {"0BSD", "ISC"},
+    "ZPL-2.1": {"BSD-2-Clause", "BSD-3-Clause"},
+}
+"""Licences whose phrases are in the text of another that says more."""
+
+_NAMES = re.compile(r"(licen[cs]e|copying|copyright|notice)", re.IGNORECASE)
+_NEVER = re.compile(r"(^sboms$|\.py$|\.json$)")
+
+
+def licence(distribution: Installed) -> str:
+    """The SPDX expression of a distribution's licence; LicenceError when none tells."""
+    claimed = _claimed(distribution)
+    told = {
+        each
+        for path in licence_files(distribution)
+        for each in identify(path.read_text("utf-8", errors="replace"))
+    }
+    if claimed is None:
+        raise LicenceError(
+            f"{distribution.title} {distribution.version}: its metadata tells no "
+            "licence: read its licence file and add it to KNOWN in "
+            "packaging/licences.py"
+        )
+    if told and not told & set(re.findall(r"[\w.-]+", claimed)):
+        raise LicenceError(
+            f"{distribution.title} {distribution.version}: its metadata says "
+            f"{claimed}, its licence file {', '.join(sorted(told))}: read it and add "
+            "what is true to KNOWN in packaging/licences.py"
+        )
+    return claimed
+
+
+def _claimed(distribution: Installed) -> str | None:
+    metadata = distribution.metadata
+    if distribution.name in KNOWN:
+        return KNOWN[distribution.name].expression
+    if metadata["License-Expression"]:
+        return " ".join(str(metadata["License-Expression"]).split())
+    classifiers = [
+        each.rpartition(" :: ")[2]
+        for each in metadata.get_all("Classifier") or ()
+        if each.startswith("License :: ")
+    ]
+    for candidates in ([metadata["License"] or ""], classifiers):
+        named = {_SPELLINGS.get(each.strip().lower()) for each in candidates}
+        if len(named) == 1:
+            (one,) = named
+            if one is not None:
+                return one
+    return None
+
+
+def identify(text: str) -> frozenset[str]:
+    """The identifiers of the licences that a text holds, as far as they are known."""
+    # Comment signs and line ends must not part the words of a phrase.
+    plain = re.sub(r"^\s*[*#]+", " ", text, flags=re.MULTILINE)
+    words = " ".join(plain.lower().split())
+    found = {
+        identifier
+        for identifier, phrases in _PHRASES.items()
+        if all(phrase in words for phrase in phrases)
+    }
+    return frozenset(found.difference(*(_WIDER.get(each, ()) for each in found)))
+
+
+def licence_files(distribution: Installed) -> Iterator[Path]:
+    """The licence files in a .dist-info, those of what it bundles last."""
+    directory = distribution.directory
+    found = [
+        path
+        for path in directory.rglob("*")
+        if path.is_file() and _is_licence(path.relative_to(directory))
+    ]
+    yield from sorted(found, key=lambda path: (len(path.parts), path.as_posix()))
+
+
+def _is_licence(path: Path) -> bool:
+    if any(_NEVER.search(part) for part in path.parts):
+        return False
+    return bool(_NAMES.search(path.name))
