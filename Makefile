@@ -21,7 +21,7 @@ INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(ea
 SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/*.py)
 BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 
-.PHONY: help setup run test test-slow boot-test check format bench lock clean
+.PHONY: help setup run test test-slow boot-test wheels deb check format bench lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -58,6 +58,12 @@ test-slow: test
 boot-test: $(READY) ## what `make deb` built, in booted Debians; wants root
 	@packaging/boot-packages.sh
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m boot tests/boot $(TESTS)
+
+wheels: $(READY) ## the wheels of every distribution, into dist/wheels
+	@packaging/build-wheels.sh $(BIN)/python dist/wheels
+
+deb: ## the Debian packages, into dist/deb; SUITE=trixie: those of another release
+	@packaging/build-deb.sh $(SUITE)
 
 check: $(READY) ## lint, format, types and layers
 	@$(BIN)/ruff check .
