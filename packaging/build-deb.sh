@@ -35,6 +35,9 @@ SOURCE_DATE_EPOCH=$(dpkg-parsechangelog -l $changelog -S Timestamp)
 export SOURCE_DATE_EPOCH
 umask 022
 
+untracked=$(git ls-files --others --exclude-standard -- '*.py' '*.json' '*.[ch]' packaging)
+[ -z "$untracked" ] || echo "redlane: left out, since git does not track it:" $untracked >&2
+
 # The upstream tarball, as a release has it, and the tree that it makes with debian/ in place.
 mkdir -p "$scratch/build"
 git -c core.quotePath=false ls-files | while IFS= read -r each; do
@@ -42,7 +45,7 @@ git -c core.quotePath=false ls-files | while IFS= read -r each; do
 done >"$scratch/tracked"
 tar --create --files-from="$scratch/tracked" --sort=name --owner=0 --group=0 --numeric-owner \
     --mode=go=rX,u+rw,a-s --mtime="@$SOURCE_DATE_EPOCH" --format=gnu \
-    --transform="s,^,redlane-$upstream/," |
+    --transform="s,^,redlane-$upstream/,S" |
     gzip -9n >"$scratch/build/redlane_$upstream.orig.tar.gz"
 tar --extract --directory="$scratch/build" --file="$scratch/build/redlane_$upstream.orig.tar.gz"
 source=$scratch/build/redlane-$upstream
