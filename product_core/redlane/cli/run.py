@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from redlane.cli.parser import Commands, add_command
+from redlane.cli.restrictions import restrictions_of_user
 from redlane.contexts.shell.orphans import adopter_of_orphans
 from redlane.contexts.shell.programs import program
 from redlane.control.client import Client
@@ -64,16 +65,23 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError("which command? (try: redlane run -- my-agent)")
     paths = Paths.of_daemon_to_ask(os.environ)
     client = Client(paths.socket)
-    client.get("/api/status")
+    status = client.get("/api/status")
     withhold_connections(paths.socket)
-    label = arguments.label or Path(command[0]).name
-    session = client.post("/api/sessions", _opening(arguments.role, label))
+    opening = _opening(arguments.role, arguments.label or Path(command[0]).name)
+    if _is_machines(paths, status):
+        opening["restrictions"] = restrictions_of_user(os.environ)
+    session = client.post("/api/sessions", opening)
     _supervise(session, command)
 
 
-def _opening(role: str | None, label: str) -> Mapping[str, object]:
+def _is_machines(paths: Paths, status: Mapping[str, Any]) -> bool:
+    """Whether it is the machine's daemon that answers, by whatever path it is asked."""
+    return paths.is_system or status.get("socket") == os.fspath(Paths.system().socket)
+
+
+def _opening(role: str | None, label: str) -> dict[str, object]:
     shown = "".join(each for each in label if each.isprintable())[:_LONGEST_LABEL]
-    opening = {
+    opening: dict[str, object] = {
         "label": shown,
         "root_pid": os.getpid(),
         "reaper_pid": adopter_of_orphans(),

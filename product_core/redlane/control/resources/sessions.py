@@ -88,7 +88,10 @@ class SessionItem:
     ) -> None:
         """Change the role."""
         _found(self._table, session_id)
-        role = required(read_object(request), "role", str)
+        body = read_object(request)
+        if body.get("restrictions") is not None:
+            raise UsageError("a session's restrictions stay as they are to its end")
+        role = required(body, "role", str)
         changed = self._control.set_role(session_id, role)
         response.media = self._rendering.session(changed)
 
