@@ -1,13 +1,12 @@
 """Fills a private Python environment below a package's root from wheels.
 
-It is what `python3 -m venv --system-site-packages` makes, without what holds the path of
-where it was built, and without commands but those of our own distributions.
+It is what `python3 -m venv --system-site-packages` makes, without what holds the path
+of where it was built, and without commands but those of our own distributions.
 """
 
 import argparse
 import shutil
 import subprocess
-import sys
 import tomllib
 from configparser import ConfigParser
 from dataclasses import dataclass
@@ -62,8 +61,7 @@ class Environment:
         """Drop the commands of distributions, and what is told of them.
 
         Their first lines name the building interpreter, so that their hashes would
-        differ from one build to the next. Compiled programs and headers are none of
-        theirs.
+        differ from one build to the next.
         """
         shutil.rmtree(self.site / "bin", ignore_errors=True)
         for record in self.site.glob("*.dist-info/RECORD"):
@@ -125,4 +123,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
