@@ -33,7 +33,7 @@ def register(commands: Commands) -> None:
 
 def reload_policies(_: argparse.Namespace) -> int:
     """Ask for a reload and say what came of it."""
-    client = Client(Paths.from_environment(os.environ).socket, _PATIENCE_SECONDS)
+    client = Client(Paths.of_daemon_to_ask(os.environ).socket, _PATIENCE_SECONDS)
     try:
         loaded = client.post("/api/policies/reload")
     except RefusedError as error:
