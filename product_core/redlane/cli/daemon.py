@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,12 @@ from redlane.cli.parser import Commands, Parser, add_command
 from redlane.paths import Paths
 
 __all__ = ["register"]
+
+_DAEMONS = {
+    "system": "the machine's, which serves every user",
+    "user": "a user's own",
+}
+"""How people call what the control API names."""
 
 
 def register(commands: Commands) -> None:
@@ -41,9 +48,10 @@ def register(commands: Commands) -> None:
     start.add_argument(
         "--system",
         action="store_true",
-        help="be the machine's daemon: /etc/redlane and /run/redlane",
+        help="be the machine's daemon, which serves every user: policies of "
+        "/etc/redlane, sockets in /run/redlane, logs in /var/log/redlane",
     )
-    add_command(
+    stop = add_command(
         commands,
         "stop",
         _stop,
@@ -51,6 +59,7 @@ def register(commands: Commands) -> None:
         description="Stop the daemon and wait for its end; without one, do nothing.",
         examples="redlane stop",
     )
+    stop.add_argument("--system", action="store_true", help="stop the machine's daemon")
     restart = add_command(
         commands,
         "restart",
@@ -66,6 +75,9 @@ def register(commands: Commands) -> None:
         """,
     )
     _add_start_options(restart)
+    restart.add_argument(
+        "--system", action="store_true", help="restart the machine's daemon"
+    )
     status = add_command(
         commands,
         "status",
@@ -98,9 +110,13 @@ def _prepared(options: Any, what: str, *, foreground: bool) -> Any:  # noqa: ANN
     from redlane.daemon.lifecycle import check_outside  # noqa: PLC0415  # light
     from redlane.daemon.service import Start  # noqa: PLC0415  # heavy
 
-    system = options.system
-    paths = Paths.system() if system else Paths.from_environment(os.environ)
+    paths = _paths(system=options.system)
     return Start(paths, options, dict(os.environ), check_outside(what), foreground)
+
+
+def _paths(*, system: bool) -> Paths:
+    """Where the daemon is that a command starts or stops."""
+    return Paths.system() if system else Paths.from_environment(os.environ)
 
 
 def _run(start: Any) -> int:  # noqa: ANN401  # imported late
@@ -111,6 +127,8 @@ def _run(start: Any) -> int:  # noqa: ANN401  # imported late
         return serve(start, _print_outcome)
     outcome = detach(partial(serve, start))
     _print_outcome(outcome)
+    if not outcome.errors:
+        _tell_who_is_asked(start.paths)
     return exit_codes.USAGE if outcome.errors else exit_codes.OK
 
 
@@ -123,11 +141,21 @@ def _print_outcome(outcome: Any) -> None:  # noqa: ANN401  # imported late
         print_note(f"the daemon runs as process {outcome.pid}")
 
 
-def _stop(_: argparse.Namespace) -> int:
+def _tell_who_is_asked(started: Paths) -> None:
+    """Say so when the commands will ask another daemon than the one just started."""
+    asked = Paths.of_daemon_to_ask(os.environ).socket
+    if asked != started.socket:
+        print_note(
+            f"the commands ask the machine's daemon ({asked}); to have them ask this "
+            f"one: export REDLANE_SOCKET={shlex.quote(str(started.socket))}"
+        )
+
+
+def _stop(arguments: argparse.Namespace) -> int:
     from redlane.daemon.lifecycle import check_outside, stop_daemon  # noqa: PLC0415
 
     check_outside("stop")
-    stopped = stop_daemon(Paths.from_environment(os.environ).run / "daemon.lock")
+    stopped = stop_daemon(_paths(system=arguments.system).run / "daemon.lock")
     print_note("the daemon has stopped" if stopped else "the daemon is not running")
     return exit_codes.OK
 
@@ -138,9 +166,10 @@ def _restart(arguments: argparse.Namespace) -> int:
     from redlane.daemon.options import Options, role_names  # noqa: PLC0415
     from redlane.daemon.service import start_errors  # noqa: PLC0415  # heavy
 
-    lock = Paths.from_environment(os.environ).run / "daemon.lock"
+    lock = _paths(system=arguments.system).run / "daemon.lock"
     holder = last_holder(lock)
     options = Options.from_arguments(holder.options if holder else ())
+    options = replace(options, system=arguments.system)
     if arguments.role is not None:
         options = replace(options, role=arguments.role)
     if arguments.roles is not None:
@@ -159,7 +188,7 @@ def _restart(arguments: argparse.Namespace) -> int:
 def _status(arguments: argparse.Namespace) -> int:
     from redlane.control.client import Client, NotRunningError  # noqa: PLC0415
 
-    paths = Paths.from_environment(os.environ)
+    paths = Paths.of_daemon_to_ask(os.environ)
     try:
         status = Client(paths.socket).get("/api/status")
     except NotRunningError as error:
@@ -181,6 +210,7 @@ def _lines(status: dict[str, Any]) -> list[str]:
     restriction = f" (only {', '.join(only)})" if only else ""
     role = status["default_role"] or "none: everything is blocked without a role"
     facts = {
+        "daemon": _DAEMONS[status["daemon"]],
         "running": f"process {status['pid']}, version {status['version']}",
         "socket": status["socket"],
         "up since": status["started"],

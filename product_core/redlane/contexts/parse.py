@@ -2,6 +2,7 @@
 
 from redlane.contexts.mcp.content import ToolCallContent
 from redlane.contexts.shell.content import ShellContent
+from redlane.contexts.shell.disk import OWN_DISK, Disk
 from redlane.contexts.syscalls import SystemCallContent
 from redlane.errors import ContentError
 from redlane.model.content import Content, TextContent
@@ -10,8 +11,12 @@ from redlane.model.policy import TEXT_CONTEXTS, Context
 __all__ = ["parse_content", "parse_contents"]
 
 
-def parse_content(context: Context, data: bytes, cwd: str | None = None) -> Content:
+def parse_content(
+    context: Context, data: bytes, cwd: str | None = None, disk: Disk = OWN_DISK
+) -> Content:
     """`data` as content of one context; `cwd` is where a shell command would run.
+
+    On `disk` are the scripts that it names.
 
     Raises ContentError when it does not have the form that the context needs.
     """
@@ -23,14 +28,14 @@ def parse_content(context: Context, data: bytes, cwd: str | None = None) -> Cont
         case Context.ALL:
             raise ContentError("context All stands for several contents")
         case Context.SHELL:
-            return ShellContent(data, cwd=cwd)
+            return ShellContent(data, cwd=cwd, disk=disk)
         case _:
             return TextContent(context, data)
 
 
 def parse_contents(
-    context: Context, data: bytes, cwd: str | None = None
+    context: Context, data: bytes, cwd: str | None = None, disk: Disk = OWN_DISK
 ) -> tuple[Content, ...]:
     """`data` as content of `context`; in context All as every text context sees it."""
     contexts = TEXT_CONTEXTS if context is Context.ALL else (context,)
-    return tuple(parse_content(each, data, cwd) for each in contexts)
+    return tuple(parse_content(each, data, cwd, disk) for each in contexts)

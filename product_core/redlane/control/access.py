@@ -1,32 +1,41 @@
-"""Who may ask for what: decided before a question is looked at.
+"""Refuses what the caller has no right to, before a question is looked at."""
 
-Only the daemon's own user and root are served at all. A process inside a session may
-ask for verdicts and for the daemon's health; a resource that is open to it says so.
-"""
-
-import os
 from typing import Any
 
 import falcon
 
+from redlane.control.callers import ADMINISTRATORS, Admission, Caller, Who
 from redlane.control.channel import PEER_KEY
-from redlane.control.membership import Membership, Place, Standing
+from redlane.control.membership import Membership
 from redlane.control.peers import Peer
+from redlane.control.rights import may
 
-__all__ = ["Access", "check_user", "refusal", "standing_of"]
+__all__ = ["Access", "Door", "caller_of", "refusal"]
 
-_ROOT = 0
+
+class Door:
+    """Tells who it is that connected; who is not served goes no further."""
+
+    def __init__(self, admission: Admission, membership: Membership) -> None:
+        """Serve whom `admission` admits, where `membership` finds them."""
+        self._admission = admission
+        self._membership = membership
+
+    def caller(self, peer: object) -> Caller:
+        """Who asks; 403 for one who is not served at all."""
+        if not isinstance(peer, Peer) or not self._admission.admits(peer):
+            raise falcon.HTTPForbidden(
+                description="this daemon serves its own user and root only"
+            )
+        return self._admission.caller(peer, self._membership.standing(peer))
 
 
 class Access:
-    """Falcon middleware; closed unless a resource names a method in `open_to`.
+    """Falcon middleware; the table of rights decides."""
 
-    `open_to` maps a place to the methods that a process there may use.
-    """
-
-    def __init__(self, membership: Membership) -> None:
-        """Ask `membership` where a caller stands."""
-        self._membership = membership
+    def __init__(self, door: Door) -> None:
+        """Let in whom `door` lets in."""
+        self._door = door
 
     def process_request(self, request: falcon.Request, _: falcon.Response) -> None:
         """Refuse strangers, and web pages that got hold of somebody's socket."""
@@ -34,55 +43,46 @@ class Access:
             raise falcon.HTTPForbidden(
                 description="requests of web pages are refused (header Origin)"
             )
-        peer = check_user(request.env.get(PEER_KEY))
-        request.context.standing = self._membership.standing(peer)
-        request.context.pid = peer.pid
+        request.context.caller = self._door.caller(request.env.get(PEER_KEY))
 
     def process_resource(
         self,
         request: falcon.Request,
         _: falcon.Response,
-        resource: object,
+        __: object,
         params: dict[str, Any],
     ) -> None:
-        """Refuse what is not open to where the caller stands."""
-        standing = standing_of(request)
-        if standing.place is Place.OUTSIDE:
-            return
-        open_to = getattr(resource, "open_to", {})
-        if request.method in open_to.get(standing.place, ()):
-            return
-        owns = getattr(resource, "open_to_supervisor", ())
-        own = params.get("session_id") == standing.session
-        if standing.is_root and own and request.method in owns:
-            return
-        raise falcon.HTTPForbidden(description=refusal(standing))
+        """Refuse what the caller has no right to; a supervisor has its own session."""
+        caller = caller_of(request)
+        allowed = may(caller.who, request.method, request.uri_template or "")
+        session = params.get("session_id")
+        if caller.who is Who.SUPERVISOR and session is not None:
+            allowed = allowed and session == caller.standing.session
+        if not allowed:
+            raise falcon.HTTPForbidden(description=refusal(caller))
 
 
-def check_user(peer: object) -> Peer:
-    """The process that connected, if it is of the daemon's user or root; else 403."""
-    if not isinstance(peer, Peer) or peer.uid not in {os.geteuid(), _ROOT}:
-        raise falcon.HTTPForbidden(
-            description="this daemon serves its own user and root only"
-        )
-    return peer
+def caller_of(request: falcon.Request) -> Caller:
+    """Who makes a request."""
+    caller: Caller = request.context.caller
+    return caller
 
 
-def standing_of(request: falcon.Request) -> Standing:
-    """Where the caller of a request stands."""
-    standing: Standing = request.context.standing
-    return standing
-
-
-def refusal(standing: Standing) -> str:
-    """Why a caller that stands there has no right to what it asks for."""
-    match standing.place:
-        case Place.MEMBER:
+def refusal(caller: Caller) -> str:
+    """Why a caller has no right to what it asks for."""
+    standing = caller.standing
+    match caller.who:
+        case Who.USER:
+            return (
+                "only who administers the machine's daemon may: root, and members of "
+                f"group {ADMINISTRATORS}"
+            )
+        case Who.SUPERVISOR | Who.MEMBER:
             return (
                 f"not from inside session {standing.session}: it may ask for verdicts "
                 "and for nothing else"
             )
-        case Place.LOST:
+        case Who.LOST:
             return (
                 f"the caller may be left over from session {standing.session}, whose "
                 f"supervisor was killed: ask from a login that is older than it, or "

@@ -8,7 +8,7 @@ from functools import partial
 import falcon
 import falcon.media
 
-from redlane.control.access import Access
+from redlane.control.access import Access, Door
 from redlane.control.errors import add_error_handlers
 from redlane.control.judging import Contents, Judging
 from redlane.control.membership import Membership
@@ -43,6 +43,7 @@ class Collaborators:
     table: SessionTable
     sessions: SessionControl
     membership: Membership
+    door: Door
     reviews: Reviews
     events: EventStream
     metrics: Metrics
@@ -52,22 +53,22 @@ class Collaborators:
 
 def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Response]":
     """The control API (HTTP over a Unix socket, JSON in and out)."""
-    app = falcon.App(middleware=[Access(parts.membership)])
+    app = falcon.App(middleware=[Access(parts.door)])
     dumps = partial(json.dumps, ensure_ascii=True, allow_nan=False)
     app.resp_options.media_handlers[falcon.MEDIA_JSON] = falcon.media.JSONHandler(
         dumps=dumps
     )
     add_error_handlers(app)
-    judging = Judging(parts.gate, parts.table, parts.metrics)
+    judging = Judging(parts.gate, parts.sessions, parts.metrics)
     reviews, rendering = parts.reviews, parts.rendering
-    sessions = (parts.table, parts.sessions)
+    sessions = parts.sessions
     routes = {
         "/api/analyze": Analyze(judging, parts.contents, reviews),
         "/api/policies/reload": Reload(parts.reload, rendering),
         "/api/status": Status(rendering),
-        "/api/sessions": SessionCollection(*sessions, rendering),
-        "/api/sessions/{session_id}": SessionItem(*sessions, rendering),
-        "/api/sessions/{session_id}/{action}": SessionAction(*sessions, rendering),
+        "/api/sessions": SessionCollection(parts.table, sessions, rendering),
+        "/api/sessions/{session_id}": SessionItem(sessions, rendering),
+        "/api/sessions/{session_id}/{action}": SessionAction(sessions, rendering),
         "/api/events": EventCollection(parts.events),
         "/api/reviews": ReviewCollection(reviews),
         "/api/reviews/{review_id}": ReviewItem(reviews),
@@ -81,5 +82,5 @@ def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Respo
 
 def shell_desk(parts: Collaborators) -> ShellDesk:
     """What answers the shell wrapper, on a socket of its own."""
-    judging = Judging(parts.gate, parts.table, parts.metrics)
-    return ShellDesk(judging, parts.contents, parts.membership)
+    judging = Judging(parts.gate, parts.sessions, parts.metrics)
+    return ShellDesk(judging, parts.contents, parts.door)

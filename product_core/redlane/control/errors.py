@@ -6,7 +6,11 @@ from typing import NoReturn
 import falcon
 
 from redlane.control.protocol import finding_document
-from redlane.control.session_control import UnknownRoleError
+from redlane.control.session_control import (
+    RoleForbiddenError,
+    TooManySessionsError,
+    UnknownRoleError,
+)
 from redlane.errors import RedlaneError
 from redlane.policies.restrictions import RestrictionsError, TooManyBytesError
 
@@ -36,6 +40,10 @@ def _refuse(
     """What was asked for cannot be done as things are."""
     if isinstance(error, UnknownRoleError):
         raise falcon.HTTPUnprocessableEntity(description=str(error))
+    if isinstance(error, RoleForbiddenError):
+        raise falcon.HTTPForbidden(description=str(error))
+    if isinstance(error, TooManySessionsError):
+        raise falcon.HTTPTooManyRequests(description=str(error))
     raise falcon.HTTPConflict(description=str(error))
 
 

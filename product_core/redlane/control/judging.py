@@ -9,14 +9,16 @@ from dataclasses import dataclass
 
 import falcon
 
-from redlane.control.membership import Place, Standing
+from redlane.control.callers import Caller
 from redlane.control.metrics import Metrics
+from redlane.control.peers import Peer
+from redlane.control.session_control import SessionControl
 from redlane.errors import ContentError
 from redlane.gate import Gate, Judgement
 from redlane.model.content import Content, TextContent
 from redlane.model.policy import Context
 from redlane.state.reviews import Review
-from redlane.state.sessions import DEFAULT_SESSION, Session, SessionTable
+from redlane.state.sessions import Session
 
 __all__ = ["Contents", "Judging", "Question"]
 
@@ -26,11 +28,12 @@ class Contents:
     """How bytes become content; the contexts provide it.
 
     `shell` takes a command, its positional arguments, its working directory, and text
-    that the same shell has run before it.
+    that the same shell has run before it. With whose rights files are opened that a
+    command names is for them to know: who asks comes last.
     """
 
-    parse: Callable[[Context, bytes], Sequence[Content]]
-    shell: Callable[[bytes, tuple[bytes, ...], str | None, bytes], Content]
+    parse: Callable[[Context, bytes, Peer], Sequence[Content]]
+    shell: Callable[[bytes, tuple[bytes, ...], str | None, bytes, Peer], Content]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Question:
 class Judging:
     """Puts questions to the gate."""
 
-    def __init__(self, gate: Gate, sessions: SessionTable, metrics: Metrics) -> None:
+    def __init__(self, gate: Gate, sessions: SessionControl, metrics: Metrics) -> None:
         """Judge with `gate`; count in `metrics`."""
         self._gate = gate
         self._sessions = sessions
@@ -58,12 +61,12 @@ class Judging:
     def judge(
         self,
         question: Question,
-        standing: Standing,
-        pid: int,
+        caller: Caller,
         on_hold: Callable[[Review], None] | None = None,
     ) -> Judgement:
         """The judgement; 403 for another's session or role, 404 for none's."""
-        session = self._session(question, standing)
+        session = self._session(question, caller)
+        pid = caller.pid
         try:
             contents = question.read()
         except ContentError as error:
@@ -86,19 +89,22 @@ class Judging:
         )
         return judgement
 
-    def _session(self, question: Question, standing: Standing) -> Session:
-        outside = standing.place is Place.OUTSIDE
-        own = DEFAULT_SESSION if outside else standing.session
+    def _session(self, question: Question, caller: Caller) -> Session:
+        own = caller.default if caller.is_outside else caller.standing.session
         wanted = question.session or own
-        session = self._sessions.get(wanted) if wanted else None
-        if not outside and wanted != own:
+        if not caller.is_outside and wanted != own:
             raise falcon.HTTPForbidden(
                 description=f"a process inside session {own} asks for that one only"
             )
+        session = self._sessions.find(wanted, caller) if wanted else None
         if session is None:
             raise falcon.HTTPNotFound(description=f"there is no session {wanted!r}")
-        if not outside and question.role not in (None, session.role):
+        if question.role in (None, session.role):
+            return session
+        if not caller.is_outside:
             raise falcon.HTTPForbidden(
                 description=f"a process inside session {own} is judged by its role"
             )
+        if caller.only_of is not None and question.role is not None:
+            self._sessions.check_role(question.role, caller)
         return session

@@ -11,8 +11,8 @@ from waitress.task import ThreadedTaskDispatcher
 __all__ = ["Lanes"]
 
 VERDICT_PATHS = frozenset({"/api/analyze"})
-_VERDICT_THREADS = 96
-_CONTROL_THREADS = 16
+_VERDICT_THREADS = 384
+_CONTROL_THREADS = 64
 
 
 class _Lane(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress has no types

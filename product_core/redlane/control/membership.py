@@ -23,6 +23,7 @@ from redlane.control.processes import (
     State,
     ancestry,
     read_process,
+    user_ids,
 )
 from redlane.control.roots import (
     Root,
@@ -34,6 +35,7 @@ from redlane.control.roots import (
     open_process,
 )
 from redlane.errors import UsageError
+from redlane.state.owners import owner_of
 
 __all__ = ["Membership", "Place", "Standing"]
 
@@ -70,23 +72,26 @@ class Standing:
 class Membership:
     """The roots of all sessions, and the answer to who is in which."""
 
-    def __init__(self) -> None:
-        """No session has a root yet."""
+    def __init__(self, is_known: Callable[[int], bool] = lambda _: True) -> None:
+        """No session has a root yet; `is_known` tells whether a user has a name."""
+        self._is_known = is_known
         self.on_loss: Callable[[str], None] = lambda _: None
         """Told the session whose root died without closing it."""
         self._lock = threading.Lock()
         self._roots: dict[str, Root] = {}
-        self._remembered: dict[tuple[int, int], Standing] = {}
+        self._remembered: dict[tuple[int, tuple[int, int]], Standing] = {}
         self._generation = 0
 
-    def check(self, pid: int) -> Process:
-        """The process, if it may be a root.
+    def check(self, pid: int, uid: int | None = None) -> Process:
+        """The process, if it may be a root; with `uid`, if it is of that user alone.
 
         Raises UsageError when there is no such process, or it is in a session, or the
         daemon or a session would be inside it.
         """
         chain = chain_of(pid)
         root = chain.processes[0]
+        if uid is not None and set(user_ids(pid)) != {uid}:
+            raise UsageError(f"process {pid} is not yours")
         if self._judge(chain).place is not Place.OUTSIDE:
             raise UsageError(f"process {root.pid} is in a session already")
         inside = [os.getpid(), *(each.process.pid for each in self.roots())]
@@ -96,7 +101,13 @@ class Membership:
             )
         return root
 
-    def adopt(self, session: str, pid: int, reaper: int | None = None) -> Root:
+    def adopt(
+        self,
+        session: str,
+        pid: int,
+        reaper: int | None = None,
+        uid: int | None = None,
+    ) -> Root:
         """Make process `pid` the root of a session; raises UsageError as `check` does.
 
         `reaper` is the ancestor that would adopt its orphans, as the caller found out.
@@ -104,7 +115,7 @@ class Membership:
         descriptor = open_process(pid)
         try:
             # What is checked now is the process of the descriptor, if that still runs.
-            process = self.check(pid)
+            process = self.check(pid, uid)
             if has_exited(descriptor):
                 raise UsageError(f"process {pid} has exited")  # noqa: TRY301  # closes
             root = Root(session, process, descriptor, key_of(reaper))
@@ -152,17 +163,17 @@ class Membership:
         while True:
             generation = self._generation
             try:
-                chain = ancestry(peer.pid, self._is_remembered) if peer.pid else None
+                chain = self._chain(peer)
             except ProcessUnreadableError as error:
                 return Standing(Place.UNKNOWN, reason=str(error))
             # Asked after the walk: had it gone before, the id may be a stranger's.
             if chain is None or not peer.alive:
                 return Standing(Place.UNKNOWN, reason="the caller has exited")
-            standing = self._judge(chain)
+            standing = self._judge(chain, peer.uid)
             # A root that died before the walk left its orphans outside of it.
             if self.notice_losses():
                 continue
-            if self._remember(chain, standing, generation):
+            if self._remember(chain, standing, generation, peer.uid):
                 return standing
 
     def place(self, chain: Ancestry) -> Place:
@@ -181,18 +192,26 @@ class Membership:
             self.on_loss(root.session)
         return bool(dead)
 
-    def _is_remembered(self, process: Process) -> bool:
-        return process.key in self._remembered
+    def _chain(self, peer: Peer) -> Ancestry | None:
+        """The peer and its ancestors, up to one of whom all is known already."""
+
+        def is_remembered(process: Process) -> bool:
+            return (peer.uid, process.key) in self._remembered
+
+        return ancestry(peer.pid, is_remembered) if peer.pid else None
 
     def _forget_standings(self) -> None:
         self._remembered = {}
         self._generation += 1
 
-    def _remember(self, chain: Ancestry, standing: Standing, generation: int) -> bool:
+    def _remember(
+        self, chain: Ancestry, standing: Standing, generation: int, uid: int
+    ) -> bool:
         """Keep what was found of the caller; False when it is out of date already.
 
         A process that is in a session stays in it, and one that is outside stays
-        outside, until sessions begin or end.
+        outside, until sessions begin or end. It holds for one user: whose orphans a
+        chain may be of depends on that.
         """
         with self._lock:
             if generation != self._generation:
@@ -203,17 +222,24 @@ class Membership:
                 # What is above a root is not in its session.
                 below = takewhile(lambda each: not self._is_root(each), chain.processes)
                 self._remembered |= {
-                    each.key: standing for each in below if each.name != SUPERVISOR
+                    (uid, each.key): standing
+                    for each in below
+                    if each.name != SUPERVISOR
                 }
         return True
 
     def _is_root(self, process: Process) -> bool:
         return any(each.process.key == process.key for each in self._roots.values())
 
-    def _judge(self, chain: Ancestry) -> Standing:
-        """Where the first of a chain stands; the outermost session wins."""
+    def _judge(self, chain: Ancestry, uid: int | None = None) -> Standing:
+        """Where the first of a chain stands; the outermost session wins.
+
+        Without `uid` it may be anybody's.
+        """
         roots = self.roots()
-        remembered = self._remembered.get(chain.processes[-1].key)
+        remembered = None
+        if uid is not None:
+            remembered = self._remembered.get((uid, chain.processes[-1].key))
         if remembered is not None and remembered.place is Place.MEMBER:
             return remembered
         sessions = {each.process.key: each.session for each in roots}
@@ -226,6 +252,15 @@ class Membership:
         if not chain.complete and roots:
             return Standing(Place.UNKNOWN, reason=_HIDDEN)
         for root in roots:
-            if root.lost and may_be_orphan(chain, root):
+            if root.lost and self._may_be_of(uid, root) and may_be_orphan(chain, root):
                 return Standing(Place.LOST, root.session)
         return Standing(Place.OUTSIDE)
+
+    def _may_be_of(self, uid: int | None, root: Root) -> bool:
+        """Whether a process of this user may come from a session.
+
+        One user's lost session must take no rights from others. An id without a name
+        may be one of those that a user has besides their own (subuid(5)).
+        """
+        owner = owner_of(root.session)
+        return uid is None or owner in (None, uid) or not self._is_known(uid)

@@ -15,7 +15,11 @@ from dataclasses import dataclass, field
 
 __all__ = ["Peer", "peer_of"]
 
+_SO_PEERGROUPS = 59
 _SO_PEERPIDFD = 77
+_MOST_GROUPS_BYTES = 1024
+"""As many as Python reads of an option; who has more groups counts as having none."""
+
 _CREDENTIALS = struct.Struct("3i")
 _DESCRIPTOR = struct.Struct("i")
 
@@ -24,12 +28,15 @@ _DESCRIPTOR = struct.Struct("i")
 class Peer:
     """The process that connected; `descriptor` is its pidfd, or None when it is gone.
 
-    `pid` is 0 for a process that this pid namespace does not see.
+    `pid` is 0 for a process that this pid namespace does not see. `gid` and `groups`
+    are its groups when it connected.
     """
 
     pid: int
     uid: int
     descriptor: int | None = None
+    gid: int = -1
+    groups: tuple[int, ...] = ()
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -55,8 +62,20 @@ def peer_of(connection: socket.socket) -> Peer:
     data = connection.getsockopt(
         socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size
     )
-    pid, uid, _ = _CREDENTIALS.unpack(data)
-    return Peer(pid, uid, _pidfd(connection, pid) if pid > 0 else None)
+    pid, uid, gid = _CREDENTIALS.unpack(data)
+    groups = _groups(connection)
+    return Peer(pid, uid, _pidfd(connection, pid) if pid > 0 else None, gid, groups)
+
+
+def _groups(connection: socket.socket) -> tuple[int, ...]:
+    """The supplementary groups of the process that connected."""
+    try:
+        data = connection.getsockopt(
+            socket.SOL_SOCKET, _SO_PEERGROUPS, _MOST_GROUPS_BYTES
+        )
+    except OSError:  # too many of them, or a kernel before 4.13
+        return ()
+    return struct.unpack(f"{len(data) // 4}I", data)
 
 
 def _pidfd(connection: socket.socket, pid: int) -> int | None:

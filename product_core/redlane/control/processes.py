@@ -20,6 +20,7 @@ __all__ = [
     "ancestry",
     "processes",
     "read_process",
+    "user_ids",
 ]
 
 SUPERVISOR = "redlane-run"
@@ -91,6 +92,23 @@ def read_process(pid: int) -> Process | None:
     finally:
         os.close(descriptor)
     return _parse(pid, line)
+
+
+def user_ids(pid: int) -> tuple[int, ...]:
+    """The real, effective, saved and file system user of a process; none when gone.
+
+    Raises ProcessUnreadableError when /proc hides it.
+    """
+    try:
+        with open(f"/proc/{pid}/status", "rb") as status:  # noqa: PTH123  # no path type
+            for line in status:
+                if line.startswith(b"Uid:"):
+                    return tuple(map(int, line.split()[1:]))
+    except (FileNotFoundError, ProcessLookupError):
+        return ()
+    except OSError as error:
+        raise ProcessUnreadableError(f"process {pid}: {error.strerror}") from error
+    return ()
 
 
 def _check_missing(pid: int) -> None:

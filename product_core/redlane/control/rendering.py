@@ -2,18 +2,19 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from redlane import __version__
+from redlane.control.callers import Caller
 from redlane.control.membership import Membership
 from redlane.control.protocol import finding_document
 from redlane.model.problem import Finding
 from redlane.policies.loaded import Loaded
 from redlane.state.clock import iso_time
 from redlane.state.reviews import Reviews
-from redlane.state.sessions import DEFAULT_SESSION, Session, SessionState, SessionTable
+from redlane.state.sessions import Session, SessionState, SessionTable
 
 __all__ = ["Facts", "Rendering"]
 
@@ -28,6 +29,7 @@ class Facts:
     shims: Path
     started: float
     only_roles: tuple[str, ...] | None = None
+    is_system: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,13 @@ class Rendering:
     table: SessionTable
     membership: Membership
     reviews: Reviews
+    roles_of: Callable[[Caller], Collection[str]]
 
     def session(self, session: Session) -> Document:
         """One session; `role_loaded` is false when its role is gone: all is blocked."""
         return {
             "id": session.id,
-            "default": session.id == DEFAULT_SESSION,
+            "default": session.is_default,
             "role": session.role,
             "role_loaded": self._is_loaded(session.role),
             "state": self._state(session),
@@ -59,15 +62,19 @@ class Rendering:
             "shims": str(self.facts.shims),
         }
 
-    def status(self) -> Document:
-        """The daemon as it is now."""
+    def status(self, caller: Caller) -> Document:
+        """The daemon as it is now; nothing in it is of sessions not the caller's."""
         self.membership.notice_losses()
         loaded = self.loaded()
         reload = self.last_reload()
-        shown = [each for each in self.table.list() if self._state(each) != "ended"]
+        seen = [each for each in self.table.list() if caller.sees(each.id)]
+        shown = [each for each in seen if self._state(each) != "ended"]
         only = self.facts.only_roles
+        is_user = caller.only_of is not None
         return {
             "running": True,
+            "daemon": "system" if self.facts.is_system else "user",
+            "administrator": not is_user,
             "pid": os.getpid(),
             "version": __version__,
             "socket": str(self.facts.socket),
@@ -75,13 +82,15 @@ class Rendering:
             "uptime_seconds": round(time.time() - self.facts.started, 1),
             "policies": len(loaded.ruleset.policies),
             "roles": len(loaded.ruleset.roles),
-            "role_names": sorted(loaded.ruleset.roles),
+            "role_names": sorted(self.roles_of(caller)),
             "only_roles": None if only is None else list(only),
             "default_role": self.default_role(),
             "ruleset": loaded.ruleset.digest,
             "sessions": [self.session(each) for each in shown],
-            "held_reviews": len(self.reviews.list()),
-            "warnings": self.warnings(loaded.warnings),
+            "held_reviews": sum(caller.sees(e.session) for e in self.reviews.list()),
+            "warnings": self._blocked(seen)
+            if is_user
+            else self.warnings(loaded.warnings),
             "last_reload": None if reload is None else iso_time(reload),
         }
 
@@ -102,9 +111,12 @@ class Rendering:
         documents = [finding_document(each) for each in findings]
         of_table = (self.table.problem, self.table.unsaved)
         documents += [_warning("", each) for each in of_table if each]
-        return documents + [
+        return documents + self._blocked(self.table.list())
+
+    def _blocked(self, sessions: Iterable[Session]) -> list[Document]:
+        return [
             _warning(session.id, _blocked(session))
-            for session in self.table.list()
+            for session in sessions
             if _counts(session) and not self._is_loaded(session.role)
         ]
 

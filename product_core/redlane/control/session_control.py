@@ -5,9 +5,11 @@ Both change together here.
 """
 
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from redlane.control.callers import Caller
 from redlane.control.membership import Membership
 from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
 from redlane.errors import UsageError
@@ -15,14 +17,34 @@ from redlane.policies.restrictions import Restrictions, parse_restrictions
 from redlane.policies.ruleset import RuleSet
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import Session, SessionState, SessionTable
+from redlane.state.shares import Share, share_of_session
 
-__all__ = ["Opening", "SessionControl", "StillRunningError", "UnknownRoleError"]
+__all__ = [
+    "MOST_OPEN",
+    "Opening",
+    "RoleForbiddenError",
+    "SessionControl",
+    "StillRunningError",
+    "TooManySessionsError",
+    "UnknownRoleError",
+]
+
+MOST_OPEN = 64
+"""How many sessions one user of the machine's daemon has open at a time."""
 
 _log = logging.getLogger(__name__)
 
 
 class UnknownRoleError(UsageError):
     """A session cannot have a role that is not loaded."""
+
+
+class RoleForbiddenError(UsageError):
+    """A user cannot take a role that the administrator has not opened to users."""
+
+
+class TooManySessionsError(UsageError):
+    """A user has as many sessions as one may."""
 
 
 class StillRunningError(UsageError):
@@ -54,39 +76,74 @@ class SessionControl:
         reviews: Reviews,
         rules: Callable[[], RuleSet],
         default_role: Callable[[], str | None],
+        user_roles: Callable[[], Collection[str]] = tuple,
+        share: Share = share_of_session,
     ) -> None:
-        """`rules` gives the rules in force, `default_role` the role of new sessions."""
+        """`rules` gives the rules in force, `default_role` the role of new sessions.
+
+        `user_roles` are those that users may take besides; by `share` they are counted.
+        """
         self._table = table
         self._membership = membership
         self._reviews = reviews
         self._rules = rules
         self._default_role = default_role
+        self._user_roles = user_roles
+        self._share = share
+        self._counting = threading.Lock()
         membership.on_loss = self.lose
 
-    def open(self, opening: Opening) -> Session:
-        """A new session; raises UsageError when its root cannot be one."""
+    def open(self, opening: Opening, caller: Caller) -> Session:
+        """A new session of the caller's; raises UsageError when there can be none."""
         role = opening.role or self._default_role()
         if role is not None:
-            self._check_role(role)
-        if opening.root_pid is None:
-            added = self._restrictions(opening)
-            return self._table.create(
-                role=role, label=opening.label, restrictions=added
+            self._check_role(role, caller)
+        added = self._restrictions(opening)
+        root = opening.root_pid
+        process = None
+        if root is not None:
+            process = self._membership.check(root, caller.only_of)
+        with self._counting:
+            self._check_number(caller)
+            session = self._table.create(
+                role=role,
+                label=opening.label,
+                restrictions=added,
+                root_pid=None if process is None else process.pid,
+                root_started=None if process is None else process.start,
+                owner=caller.owner,
             )
-        process = self._membership.check(opening.root_pid)
-        session = self._table.create(
-            role=role,
-            label=opening.label,
-            restrictions=self._restrictions(opening),
-            root_pid=process.pid,
-            root_started=process.start,
-        )
+        if process is None:
+            return session
         try:
-            self._membership.adopt(session.id, process.pid, opening.reaper)
+            self._membership.adopt(
+                session.id, process.pid, opening.reaper, caller.only_of
+            )
         except BaseException:
             self._table.end(session.id)
             raise
         return session
+
+    def find(self, name: str, caller: Caller) -> Session | None:
+        """The session that a caller means, if it is there for that caller."""
+        session_id = caller.named(name)
+        if not caller.sees(session_id):
+            return None
+        owner = caller.only_of
+        session = self._table.get(session_id)
+        if session is None and owner is not None and session_id == caller.default:
+            with self._counting:
+                self._check_number(caller)
+                return self._table.default_of(owner, self._default_role())
+        return session
+
+    def roles_of(self, caller: Caller) -> Collection[str]:
+        """The roles that a caller may take, of those that are loaded."""
+        loaded = self._rules().roles
+        if caller.only_of is None:
+            return loaded.keys()
+        open_to_users = {*self._user_roles(), self._default_role()}
+        return [each for each in loaded if each in open_to_users]
 
     def restore(self) -> None:
         """Know the sessions again that a daemon before this one had."""
@@ -111,42 +168,43 @@ class SessionControl:
                 )
         self._end(session_id)
 
-    def kill(self, session_id: str) -> None:
+    def kill(self, session_id: str, by: int | None = None) -> None:
         """Kill all that runs in a session, and end it.
 
-        Raises StillRunningError, with the session ended but not forgotten, when
-        something cannot be killed: it gets nothing but Blocks.
+        With `by`, here and below, only what that user may signal is touched. Raises
+        StillRunningError, with the session ended but not forgotten, when something
+        cannot be killed: it gets nothing but Blocks.
         """
         root = self._membership.root(session_id)
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
-        if root is not None and not root.lost and not kill_tree(root.process):
+        if root is not None and not root.lost and not kill_tree(root.process, by):
             raise StillRunningError(
                 f"session {session_id} has ended, but some of its processes could not "
                 "be killed"
             )
         self._membership.release(session_id)
 
-    def freeze(self, session_id: str) -> Session:
+    def freeze(self, session_id: str, by: int | None = None) -> Session:
         """Block all that a session asks, and stop its processes."""
         frozen = self._table.freeze(session_id)
         self._reviews.cancel_session(session_id)
         root = self._membership.root(session_id)
-        if root is not None and not root.lost and not stop_tree(root.process):
+        if root is not None and not root.lost and not stop_tree(root.process, by):
             _log.warning("session %s: not all processes could be stopped", session_id)
         return frozen
 
-    def unfreeze(self, session_id: str) -> Session:
+    def unfreeze(self, session_id: str, by: int | None = None) -> Session:
         """Let a session's processes go on, judged again."""
         unfrozen = self._table.unfreeze(session_id)
         root = self._membership.root(session_id)
-        if root is not None and not root.lost and not continue_tree(root.process):
+        if root is not None and not root.lost and not continue_tree(root.process, by):
             _log.warning("session %s: not all processes go on", session_id)
         return unfrozen
 
-    def set_role(self, session_id: str, role: str) -> Session:
+    def set_role(self, session_id: str, role: str, caller: Caller) -> Session:
         """Judge a session under another role from now on."""
-        self._check_role(role)
+        self._check_role(role, caller)
         return self._table.set_role(session_id, role)
 
     def lose(self, session_id: str) -> None:
@@ -163,8 +221,35 @@ class SessionControl:
         restrictions = parse_restrictions(opening.restrictions, types)
         return restrictions if restrictions.types else None
 
-    def _check_role(self, role: str) -> None:
+    def _check_number(self, caller: Caller) -> None:
+        """Refuse a user who has enough; the caller holds the lock of counting."""
+        if caller.only_of is None:
+            return
+        share = self._share(caller.default)
+        running = sum(
+            each.state is SessionState.RUNNING and self._share(each.id) == share
+            for each in self._table.list()
+        )
+        if running > MOST_OPEN:  # one of them is the default session
+            raise TooManySessionsError(
+                f"{MOST_OPEN} sessions of yours are open already: end one "
+                "(redlane session kill --session ID)"
+            )
+
+    def check_role(self, role: str, caller: Caller) -> None:
+        """Refuse a role that the caller may not take, or that is not loaded."""
+        if caller.only_of is not None and role not in self.roles_of(caller):
+            allowed = ", ".join(sorted(self.roles_of(caller))) or "none"
+            raise RoleForbiddenError(
+                f"role {role!r} is not one that users may take (they may: {allowed}; "
+                "setting system.user_roles)"
+            )
+        if role not in self._rules().roles:
+            raise UnknownRoleError(f"there is no role {role!r} (see: redlane status)")
+
+    def _check_role(self, role: str, caller: Caller) -> None:
         """Compile the role, so that the first verdict need not wait for it."""
+        self.check_role(role, caller)
         if self._rules().rules(role) is None:
             raise UnknownRoleError(f"there is no role {role!r} (see: redlane status)")
 

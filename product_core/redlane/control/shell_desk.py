@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import falcon
 
-from redlane.control.access import check_user, refusal
+from redlane.control.access import Door, refusal
+from redlane.control.callers import Who
 from redlane.control.judging import Contents, Judging, Question
-from redlane.control.membership import Membership, Place
 from redlane.control.peers import Peer
 from redlane.control.protocol import (
     block_line,
@@ -32,13 +32,11 @@ _log = logging.getLogger(__name__)
 class ShellDesk:
     """What becomes of one question."""
 
-    def __init__(
-        self, judging: Judging, contents: Contents, membership: Membership
-    ) -> None:
-        """Judge with `judging` what `contents` reads, for whom `membership` knows."""
+    def __init__(self, judging: Judging, contents: Contents, door: Door) -> None:
+        """Judge with `judging` what `contents` reads, for whom `door` lets in."""
         self._judging = judging
         self._contents = contents
-        self._membership = membership
+        self._door = door
 
     def answer(
         self, frame: Frame, peer: Peer, on_hold: Callable[[Review], None]
@@ -60,9 +58,9 @@ class ShellDesk:
     def _judge(
         self, frame: Frame, peer: Peer, on_hold: Callable[[Review], None]
     ) -> bytes:
-        standing = self._membership.standing(check_user(peer))
-        if standing.place is Place.UNKNOWN:
-            raise falcon.HTTPForbidden(description=refusal(standing))
+        caller = self._door.caller(peer)
+        if caller.who is Who.UNKNOWN:
+            raise falcon.HTTPForbidden(description=refusal(caller))
         command, arguments = split_command(frame.body)
         directory = frame.directory.decode(errors="surrogateescape")
         question = Question(
@@ -70,10 +68,10 @@ class ShellDesk:
             frame.body,
             lambda: (
                 self._contents.shell(
-                    command, arguments, directory or None, frame.before
+                    command, arguments, directory or None, frame.before, peer
                 ),
             ),
             details=command_details(arguments, directory),
         )
-        judgement = self._judging.judge(question, standing, peer.pid, on_hold)
+        judgement = self._judging.judge(question, caller, on_hold)
         return shell_answer(judgement)

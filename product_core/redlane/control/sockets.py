@@ -35,8 +35,10 @@ PassedSocket = tuple[str, socket.socket]
 """A socket that systemd listens on as well, and its name (FileDescriptorName=)."""
 
 
-def private_directory(path: Path) -> None:
+def private_directory(path: Path, *, is_open: bool = False) -> None:
     """Make `path`, mode 0700, or check that nobody but us can put files into it.
+
+    With `is_open` everybody may pass through it, mode 0755.
 
     Raises DaemonError for a directory that others own or can write to: they could put
     a socket of their own in the place of ours.
@@ -50,6 +52,8 @@ def private_directory(path: Path) -> None:
         ) from error
     try:
         _check_private(path, os.fstat(descriptor))
+        if is_open:
+            os.fchmod(descriptor, 0o755)
     finally:
         os.close(descriptor)
 
@@ -66,14 +70,15 @@ def _check_private(path: Path, status: os.stat_result) -> None:
         )
 
 
-def bind_socket(path: Path) -> socket.socket:
+def bind_socket(path: Path, *, is_open: bool = False) -> socket.socket:
     """A listening socket at `path`, mode 0600; a dead one in its place is replaced.
 
-    The caller holds the daemon's lock, so whatever is there belongs to no daemon.
+    With `is_open` everybody may connect, and is asked who it is. The caller holds the
+    daemon's lock, so whatever is there belongs to no daemon.
     """
     remove_socket(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
+    before = os.umask(0o111 if is_open else 0o177)
     try:
         with address_of(path) as address:
             listener.bind(address)

@@ -27,6 +27,7 @@ class EventStream(EventLog):
         self._path = directory
         self._came = threading.Condition()
         self._recent: deque[Event] = deque(maxlen=_MOST_RECENT)
+        self._count = 0
         self._closed = False
 
     def append(self, event: Event) -> None:
@@ -34,6 +35,7 @@ class EventStream(EventLog):
         super().append(event)
         with self._came:
             self._recent.append(event)
+            self._count += 1
             self._came.notify_all()
         log_verdict(event)
 
@@ -41,11 +43,15 @@ class EventStream(EventLog):
         """The last `limit` events that are wanted, oldest first."""
         return History(self._path).read(wanted, limit)
 
-    @property
-    def last(self) -> str:
-        """The id of the newest event since the start, or else `BEGINNING`."""
+    def last(self, owner: int | None = None) -> str:
+        """The id of the newest event since the start, or else `BEGINNING`.
+
+        With `owner`, of that user's sessions: nobody learns when others are judged.
+        """
+        wanted = Filter(owner=owner)
         with self._came:
-            return self._recent[-1].id if self._recent else BEGINNING
+            newest = filter(wanted.accepts, reversed(self._recent))
+            return next((each.id for each in newest), BEGINNING)
 
     def after(
         self, event_id: str, wanted: Filter, limit: int, seconds: float
@@ -56,15 +62,21 @@ class EventStream(EventLog):
         """
         deadline = time.monotonic() + seconds
         with self._came:
-            known = {BEGINNING, *(each.id for each in self._recent)}
-            while event_id in known:
-                behind = self._behind(event_id)
+            place = self._place(event_id)
+            start = self._count if place is None else place
+        if place is None:
+            older = History(self._path).after(event_id, wanted, limit)
+            if older:
+                return older
+        with self._came:
+            while True:
+                fresh = list(self._recent)[-max(1, self._count - start) :]
+                behind = fresh if self._count > start else []
                 found = [each for each in behind if wanted.accepts(each)]
                 left = deadline - time.monotonic()
                 if found or left <= 0 or self._closed:
                     return found[:limit]
                 self._came.wait(left)
-        return History(self._path).after(event_id, wanted, limit)
 
     def stop_waiting(self) -> None:
         """Let every reader go that waits for more."""
@@ -72,9 +84,12 @@ class EventStream(EventLog):
             self._closed = True
             self._came.notify_all()
 
-    def _behind(self, event_id: str) -> list[Event]:
-        recent = list(self._recent)
-        for place, event in enumerate(recent):
+    def _place(self, event_id: str) -> int | None:
+        """How many events there had been with this one; None when it is forgotten."""
+        first = self._count - len(self._recent)
+        if event_id == BEGINNING:
+            return first
+        for place, event in enumerate(self._recent):
             if event.id == event_id:
-                return recent[place + 1 :]
-        return recent
+                return first + place + 1
+        return None

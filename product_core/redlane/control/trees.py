@@ -23,6 +23,7 @@ from redlane.control.processes import (
     State,
     processes,
     read_process,
+    user_ids,
 )
 
 __all__ = ["continue_tree", "kill_tree", "members", "stop_tree"]
@@ -82,34 +83,41 @@ def _found_children() -> Callable[[int], Iterable[int]]:
     return lambda pid: children.get(pid, ())
 
 
-def stop_tree(root: Process) -> bool:
-    """Stop all below `root` (SIGSTOP); False when that did not work within 5 s."""
-    return _repeat(root, signal.SIGSTOP, lambda each: each.state is State.STOPPED)
+def stop_tree(root: Process, by: int | None = None) -> bool:
+    """Stop all below `root` (SIGSTOP); False when that did not work within 5 s.
+
+    With `by`, here and below, only what this user may signal is touched.
+    """
+    return _repeat(root, signal.SIGSTOP, lambda each: each.state is State.STOPPED, by)
 
 
-def continue_tree(root: Process) -> bool:
+def continue_tree(root: Process, by: int | None = None) -> bool:
     """Let all below `root` go on (SIGCONT); False when that did not work in 5 s."""
     # What goes on may fork and exit as it likes: no two looks need be the same.
     return _repeat(
-        root, signal.SIGCONT, lambda each: each.state is not State.STOPPED, looks=1
+        root, signal.SIGCONT, lambda each: each.state is not State.STOPPED, by, looks=1
     )
 
 
-def kill_tree(root: Process) -> bool:
+def kill_tree(root: Process, by: int | None = None) -> bool:
     """Kill all below `root`, then `root` itself if it does not go by itself.
 
     False when something is left after 5 s.
     """
-    _repeat(root, signal.SIGSTOP, lambda each: each.state is State.STOPPED)
-    gone = _repeat(root, signal.SIGKILL, lambda _: False)
+    _repeat(root, signal.SIGSTOP, lambda each: each.state is State.STOPPED, by)
+    gone = _repeat(root, signal.SIGKILL, lambda _: False, by)
     if gone and not _exits(root):
-        _signal(root, signal.SIGKILL)
+        _signal(root, signal.SIGKILL, by)
         gone = _exits(root)
     return gone
 
 
 def _repeat(
-    root: Process, number: int, done: Callable[[Process], bool], looks: int = 2
+    root: Process,
+    number: int,
+    done: Callable[[Process], bool],
+    by: int | None,
+    looks: int = 2,
 ) -> bool:
     """Signal what is not `done`, until `looks` in a row find the same, all done."""
     deadline = time.monotonic() + _MOST_SECONDS
@@ -118,31 +126,42 @@ def _repeat(
         seen = _below(root)
         living = [each for each in seen if each.state is not State.DEAD]
         left = [each for each in living if not done(each)]
-        for process in left:
-            _signal(process, number)
+        refused = [_signal(each, number, by) for each in left].count(False)
         now = {(each.key, each.state) for each in seen}
         alike = alike + 1 if now == before else 1
-        if not left and alike >= looks:
-            return True
+        if len(left) == refused and alike >= looks:
+            return not refused
         before = now
         time.sleep(_PAUSE_SECONDS)  # a tree has no event to wait on
     return False
 
 
-def _signal(process: Process, number: int) -> None:
-    """Signal exactly this process, not one that has its id by now."""
+def _signal(process: Process, number: int, by: int | None) -> bool:
+    """Signal exactly this process, not one that has its id by now.
+
+    False when it is one that user `by` may not signal.
+    """
     try:
         descriptor = os.pidfd_open(process.pid)
     except OSError:
-        return
+        return True
     try:
         now = read_process(process.pid)
         if now is not None and now.key == process.key:
+            if by is not None and not _may_signal(by, process.pid):
+                return False
             signal.pidfd_send_signal(descriptor, number)
     except OSError:
-        return
+        pass
     finally:
         os.close(descriptor)
+    return True
+
+
+def _may_signal(uid: int, pid: int) -> bool:
+    """Whether the kernel lets a user signal a process, as kill(2) says."""
+    real, _, saved, _ = user_ids(pid) or (uid,) * 4
+    return uid in {real, saved}
 
 
 def _exits(process: Process) -> bool:

@@ -44,7 +44,8 @@ def listen(paths: Paths, passed: Sequence[PassedSocket]) -> Listeners:
     sockets = []
     try:
         for path, given in wanted:
-            sockets.append(given[0] if given else bind_socket(path))
+            bound = given or [bind_socket(path, is_open=paths.is_system)]
+            sockets.append(bound[0])
             own += [] if given else [path]
     except DaemonError:
         for path in own:

@@ -1,28 +1,40 @@
 """Every object of the daemon, built once and joined."""
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from redlane.contexts.parse import parse_contents
+from redlane.contexts.shell.acting import Identity, check_acting
+from redlane.contexts.shell.callers_disk import CallersDisk
 from redlane.contexts.shell.content import ShellContent
+from redlane.contexts.shell.disk import OWN_DISK, Disk
+from redlane.control.access import Door
 from redlane.control.app import Collaborators
+from redlane.control.callers import Admission
 from redlane.control.judging import Contents
 from redlane.control.membership import Membership, Place
 from redlane.control.metrics import Metrics
+from redlane.control.peers import Peer
 from redlane.control.processes import Ancestry
 from redlane.control.rendering import Facts, Rendering
 from redlane.control.session_control import SessionControl
 from redlane.control.stream import EventStream
+from redlane.daemon.capabilities import clear_ambient
 from redlane.daemon.options import Options
 from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.gate import Gate
+from redlane.model.content import Content
+from redlane.model.policy import Context
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
+from redlane.state.places import Places
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import DEFAULT_SESSION, SessionState, SessionTable
+from redlane.state.shares import KnownUsers, share_of_session
 
 __all__ = ["Parts", "build"]
 
@@ -79,9 +91,21 @@ def build(
     def default_role() -> str | None:
         return options.role or rules.loaded.settings.sevsh.default_role
 
-    table = SessionTable(_session_file(paths), default_role=default_role())
+    if paths.is_system:
+        clear_ambient()
+        check_acting()
+    users = KnownUsers()
+    is_machines = paths.is_system
+    share = users.share if is_machines else share_of_session
+    table = SessionTable(
+        _session_file(paths),
+        default_role=default_role(),
+        share=share if is_machines else lambda _: "",
+    )
     _seed_default_session(table, options.role, default_role())
-    membership, reviews, metrics = Membership(), Reviews(), Metrics()
+    membership = Membership(users.knows)
+    reviews = Reviews(share=share if is_machines else None)
+    metrics = Metrics()
     events = EventStream(paths.logs)
     gate = Gate(
         lambda: rules.ruleset,
@@ -89,11 +113,25 @@ def build(
         events,
         reviews,
         lambda: rules.loaded.settings.review,
+        places=Places(share=share),
     )
     sessions = SessionControl(
-        table, membership, reviews, lambda: rules.ruleset, default_role
+        table,
+        membership,
+        reviews,
+        lambda: rules.ruleset,
+        default_role,
+        lambda: rules.loaded.settings.system.user_roles,
+        share,
     )
-    facts = Facts(paths.socket, paths.run / SHIMS, time.time(), options.only_roles)
+    admission = Admission.of_machine() if is_machines else Admission()
+    facts = Facts(
+        paths.socket,
+        paths.run / SHIMS,
+        time.time(),
+        options.only_roles,
+        is_system=is_machines,
+    )
     rendering = Rendering(
         facts,
         loaded=lambda: rules.loaded,
@@ -102,10 +140,12 @@ def build(
         table=table,
         membership=membership,
         reviews=reviews,
+        roles_of=sessions.roles_of,
     )
     return Parts(
         paths=paths,
-        contents=Contents(parse_contents, ShellContent),
+        contents=_contents(_callers_disk if is_machines else _own_disk),
+        door=Door(admission, membership),
         gate=gate,
         table=table,
         membership=membership,
@@ -116,6 +156,33 @@ def build(
         rendering=rendering,
         reload=partial(_reload, rules, paths, metrics),
     )
+
+
+def _contents(disk: Callable[[Peer], Disk]) -> Contents:
+    """How bytes become content, with files as `disk` finds them for who asks."""
+
+    def shell(
+        data: bytes,
+        arguments: tuple[bytes, ...],
+        cwd: str | None,
+        before: bytes,
+        peer: Peer,
+    ) -> Content:
+        return ShellContent(data, arguments, cwd, before, disk(peer))
+
+    def parse(context: Context, data: bytes, peer: Peer) -> Sequence[Content]:
+        return parse_contents(context, data, disk=disk(peer))
+
+    return Contents(parse, shell)
+
+
+def _own_disk(_: Peer) -> Disk:
+    return OWN_DISK
+
+
+def _callers_disk(peer: Peer) -> Disk:
+    identity = Identity(peer.uid, peer.gid, peer.groups)
+    return CallersDisk(peer.pid, identity, lambda: peer.alive)
 
 
 def _reload(rules: Rules, paths: Paths, metrics: Metrics) -> Loaded:

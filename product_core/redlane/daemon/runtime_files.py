@@ -18,12 +18,15 @@ SHIMS = "bin"
 def write_timeout(paths: Paths, settings: Settings) -> None:
     """Write the timeout, if it is another; the file is whole or not there."""
     file, fresh = paths.run / "shell-timeout", paths.run / ".shell-timeout.new"
+    # Everybody's wrappers read it where the daemon is the machine's.
+    mode = 0o644 if paths.is_system else 0o600
     text = f"{settings.sevsh.validation_timeout_seconds:g}\n"
     try:
         # A reload that leaves it as it is must work on a full disk as well.
         if file.is_file() and file.read_text(errors="replace") == text:
             return
         fresh.write_text(text)
+        fresh.chmod(mode)
         fresh.replace(file)
     except OSError as error:
         raise DaemonError(f"{fresh}: {error.strerror}") from error
@@ -33,5 +36,7 @@ def write_shims(paths: Paths) -> None:
     """Install the shims; raises DaemonError when that is not possible."""
     try:
         install_shims(paths.run / SHIMS)
+        if paths.is_system:
+            (paths.run / SHIMS).chmod(0o755)
     except OSError as error:
         raise DaemonError(f"the shell wrapper cannot be installed: {error}") from error

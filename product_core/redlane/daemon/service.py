@@ -58,14 +58,16 @@ def serve(start: Start, report: Report) -> int:
     """Run the daemon to its end; the exit status.
 
     Tells `report` when the socket answers, or what is wrong, which is status 2 then.
-    Raises RedlaneError when it cannot even look. Whose connection started it, is told
-    as well.
+    Raises RedlaneError when it cannot even look. Whose connection started it is told
+    as well, whatever it was that went wrong.
     """
     passed = passed_sockets(start.environ)
     try:
         errors = _serve(start, passed, report)
-    except RedlaneError as error:
-        turn_away(passed, SHELL, f"the daemon does not start: {error}", ())
+    except Exception as error:
+        known = isinstance(error, RedlaneError)
+        reason = str(error) if known else "internal error (see its log)"
+        turn_away(passed, SHELL, f"the daemon does not start: {reason}", ())
         raise
     if not errors:
         return 0
@@ -91,7 +93,7 @@ def _serve(
 ) -> tuple[Finding, ...]:
     """Serve until a signal ends it; the errors for which nothing was served."""
     paths = start.paths
-    private_directory(paths.run)
+    private_directory(paths.run, is_open=paths.is_system)
     lock = DaemonLock(paths.run / "daemon.lock", start.options.to_arguments())
     start_logging(paths.logs / "daemon.log", start.environ, to_stderr=start.foreground)
     rules = _load_rules(start)

@@ -12,6 +12,7 @@ from typing import Any
 
 from redlane.state.event import FIRST_LINK, Event, link_of
 from redlane.state.events import SUFFIX, log_path
+from redlane.state.owners import new_id, owner_of
 
 __all__ = ["Filter", "History", "broken_links"]
 
@@ -23,7 +24,8 @@ _NEEDED = ("id", "time", "session", "context", "verdict")
 class Filter:
     """Which events are wanted; None asks for nothing.
 
-    `since` is an ISO time in UTC as events carry it: those at or after it.
+    `owner` is the user whose sessions they are of. `since` is an ISO time in UTC as
+    events carry it: those at or after it.
     """
 
     session: str | None = None
@@ -31,6 +33,7 @@ class Filter:
     verdict: str | None = None
     context: str | None = None
     policy: str | None = None
+    owner: int | None = None
 
     def accepts(self, event: Event) -> bool:
         """Whether the event is wanted."""
@@ -40,6 +43,7 @@ class Filter:
             and self.verdict in (None, event.verdict)
             and self.context in (None, event.context)
             and self.policy in (None, event.policy)
+            and (self.owner is None or self.owner == owner_of(event.session))
         )
 
 
@@ -68,7 +72,7 @@ class History:
 
         Without such an event, the last ones. Never more than that is kept in memory.
         """
-        every = Filter()
+        every = Filter(owner=wanted.owner)
         files = [self._from_file(path, every) for path in self._files(every)]
         behind = heapq.merge(*files, key=attrgetter("time"))
         last: deque[Event] = deque(maxlen=limit)
@@ -92,7 +96,8 @@ class History:
         if wanted.session is not None:
             path = log_path(self._directory, wanted.session)
             return [path] if path.is_file() else []
-        return sorted(self._directory.glob(f"*{SUFFIX}"))
+        begin = "" if wanted.owner is None else new_id("", wanted.owner)
+        return sorted(self._directory.glob(f"{begin}*{SUFFIX}"))
 
     def _from_file(self, path: Path, wanted: Filter, start: int = 0) -> Iterator[Event]:
         """The wanted events behind `start`; a file that shrank is read from its top."""

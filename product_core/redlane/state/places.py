@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from redlane.state.shares import Share, share_of_session
+
 __all__ = ["MOST_AT_ONCE", "MOST_WAITING", "Places"]
 
 MOST_AT_ONCE = 16
@@ -24,8 +26,11 @@ LONGEST_WAIT = 5.0
 class Places:
     """The places that each session has for judging; safe for several threads."""
 
-    def __init__(self, longest_wait: float = LONGEST_WAIT) -> None:
-        """All places are free."""
+    def __init__(
+        self, longest_wait: float = LONGEST_WAIT, share: Share = share_of_session
+    ) -> None:
+        """All places are free; what has one `share` has its places together."""
+        self._share = share
         self._longest_wait = longest_wait
         self._running: Counter[str] = Counter()
         self._waiting: Counter[str] = Counter()
@@ -34,12 +39,13 @@ class Places:
     @contextmanager
     def one(self, session: str) -> Iterator[bool]:
         """A place for as long as the block lasts; False when there was none."""
-        entered = self._enter(session)
+        share = self._share(session)
+        entered = self._enter(share)
         try:
             yield entered
         finally:
             if entered:
-                self._leave(session)
+                self._leave(share)
 
     def _enter(self, session: str) -> bool:
         with self._changed:

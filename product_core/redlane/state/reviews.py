@@ -15,16 +15,22 @@ from enum import StrEnum
 
 from redlane.errors import RedlaneError, UsageError
 from redlane.state.clock import iso_time
+from redlane.state.shares import Share
 
 __all__ = ["Review", "ReviewState", "Reviews", "ReviewsFullError"]
 
 MOST_HELD = 64
 MOST_HELD_OF_SESSION = 16
 MOST_HELD_BYTES = 128 * 1024 * 1024
+MOST_HELD_OF_SHARE = 16
+MOST_HELD_BYTES_OF_SHARE = 32 * 1024 * 1024
+"""The bounds of one user, where a daemon serves several."""
 MOST_REMEMBERED = 200
 """How many reviews that are over stay to be shown, with the beginning of each."""
 
 LONGEST_REMEMBERED = 10_000
+
+_MOST_FULL_SHARES = 4
 
 LONGEST_SLEEP = 60.0
 """How many seconds a waiter sleeps before it looks at the clock again."""
@@ -91,8 +97,13 @@ class Reviews:
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
+        share: Share | None = None,
     ) -> None:
-        """An empty table; `clock` counts the seconds that a review may take."""
+        """An empty table; `clock` counts the seconds that a review may take.
+
+        With `share` no user takes the room of others.
+        """
+        self._share = share
         self._clock = clock
         self._wall_clock = wall_clock
         self._new_id = new_id
@@ -207,16 +218,28 @@ class Reviews:
             return (*past, *self._held.values())
 
     def _check_room(self, session: str, size: int) -> None:
-        mine = sum(each.session == session for each in self._held.values())
-        held = sum(each.size for each in self._held.values())
         if self._closed:
             raise ReviewsFullError("nothing is held any more: the daemon is stopping")
+        if self._share is not None:
+            self._check_room_of_share(self._share, session, size)
+        mine = sum(each.session == session for each in self._held.values())
+        held = sum(each.size for each in self._held.values())
         if mine >= MOST_HELD_OF_SESSION:
             raise ReviewsFullError(
                 f"session {session!r} has {mine} contents held already"
             )
-        if len(self._held) >= MOST_HELD or held + size > MOST_HELD_BYTES:
+        most, most_bytes = MOST_HELD, MOST_HELD_BYTES
+        if self._share is not None:  # several users together may have more than one
+            most, most_bytes = most * _MOST_FULL_SHARES, most_bytes * 2
+        if len(self._held) >= most or held + size > most_bytes:
             raise ReviewsFullError(f"{len(self._held)} contents are held already")
+
+    def _check_room_of_share(self, share: Share, session: str, size: int) -> None:
+        name = share(session)
+        same = [each for each in self._held.values() if share(each.session) == name]
+        held = sum(each.size for each in same)
+        if len(same) >= MOST_HELD_OF_SHARE or held + size > MOST_HELD_BYTES_OF_SHARE:
+            raise ReviewsFullError(f"{name} has {len(same)} contents held already")
 
     def _why_not(self, review_id: str) -> str:
         review = self._over.get(review_id)

@@ -19,16 +19,21 @@ from redlane.model.matching import MatchType
 from redlane.policies.restrictions import Restrictions
 from redlane.policies.ruleset import RoleRules
 from redlane.state.clock import iso_time
+from redlane.state.owners import (
+    DEFAULT_SESSION,
+    default_session,
+    is_default,
+    new_id,
+    owner_of,
+)
 from redlane.state.session_file import load_records, save_records
+from redlane.state.shares import Share
 from redlane.state.shelf import Shelf
 
 __all__ = ["DEFAULT_SESSION", "Session", "SessionState", "SessionTable"]
 
-DEFAULT_SESSION = "default"
-"""The session of everything that runs in no other."""
-
 MOST_ENDED = 100
-"""How many ended sessions stay in the list."""
+"""How many ended sessions stay in the list, of each share."""
 
 
 class SessionState(StrEnum):
@@ -57,6 +62,16 @@ class Session:
     restrictions: str | None = None
     """The digest of what a user added to the role: it stays as it is to the end."""
 
+    @property
+    def owner(self) -> int | None:
+        """The user whose session it is; None on a daemon of one user."""
+        return owner_of(self.id)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is of processes that are in no other, and has no end."""
+        return is_default(self.id)
+
 
 class SessionTable:
     """Every session by id; safe for several threads.
@@ -71,13 +86,15 @@ class SessionTable:
         *,
         default_role: str | None = None,
         clock: Callable[[], float] = time.time,
-        new_id: Callable[[], str] = lambda: os.urandom(12).hex(),
+        unique: Callable[[], str] = lambda: os.urandom(12).hex(),
+        share: Share = lambda _: "",
     ) -> None:
         """Load what a killed daemon left; `default_role` is for sessions made here."""
         self._file = file
         self._default_role = default_role
         self._clock = clock
-        self._new_id = new_id
+        self._unique = unique
+        self._share = share
         self._lock = threading.Lock()
         self.unsaved: str | None = None
         self._shelf = Shelf(file.with_name("restrictions"))
@@ -96,13 +113,14 @@ class SessionTable:
         root_pid: int | None = None,
         root_started: int | None = None,
         restrictions: Restrictions | None = None,
+        owner: int | None = None,
     ) -> Session:
         """A new running session; without `role` it gets the default one."""
         with self._lock:
             if restrictions is not None:
                 self._shelf.put(restrictions)
             made = replace(
-                self._made(self._new_id(), role or self._default_role),
+                self._made(new_id(self._unique(), owner), role or self._default_role),
                 label=label,
                 root_pid=root_pid,
                 root_started=root_started,
@@ -110,6 +128,14 @@ class SessionTable:
             )
             self._put(made)
             return made
+
+    def default_of(self, owner: int, role: str | None) -> Session:
+        """The session of what a user runs in no other, made when it is first asked."""
+        with self._lock:
+            session_id = default_session(owner)
+            if session_id not in self._sessions:
+                self._put(self._made(session_id, role))
+            return self._sessions[session_id]
 
     def get(self, session_id: str) -> Session | None:
         """The session as it is now, or None."""
@@ -145,7 +171,7 @@ class SessionTable:
 
     def end(self, session_id: str) -> Session:
         """Block everything that the session asks for good; the default cannot end."""
-        if session_id == DEFAULT_SESSION:
+        if is_default(session_id):
             raise UsageError("the default session cannot be ended; freeze it instead")
         return self._change(session_id, state=SessionState.ENDED)
 
@@ -173,7 +199,12 @@ class SessionTable:
     def _put(self, session: Session) -> None:
         """Let the change count, then write it down."""
         sessions = {**self._sessions, session.id: session}
-        ended = [each for each in sessions.values() if each.state is SessionState.ENDED]
+        ended = [
+            each
+            for each in sessions.values()
+            if each.state is SessionState.ENDED
+            and self._share(each.id) == self._share(session.id)
+        ]
         for old in ended[: max(0, len(ended) - MOST_ENDED)]:
             del sessions[old.id]
         self._sessions = sessions

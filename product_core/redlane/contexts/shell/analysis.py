@@ -230,7 +230,7 @@ class Analysis:
                 self._text(Text(text, parameters), scope, stdin)
         if place in scope.origins:
             self.findings.command(f"{scope.origins[place]} | sh")
-        script = read_script(inner.path, scope.cwd)
+        script = read_script(inner.path, scope.cwd, scope.disk)
         if script is None or script.path in self._active:
             return
         if self.findings.is_new(script.path):

@@ -271,10 +271,10 @@ class Command:
         if source is not None:
             found += [(source, *rest), (source.rpartition("/")[2], *rest)]
         if "/" in name:
-            real = real_name(name, scope.cwd)
+            real = real_name(name, scope.cwd, scope.disk)
             if real is not None:
                 found.append((real, *rest))
-            words = script_words(name, scope.cwd)
+            words = script_words(name, scope.cwd, scope.disk)
             if words or scope.place(name) in scope.files:
                 run = Words((*words, *rest)) if words else File(name, rest)
                 self._walker.run_program(scope.place(name), run, scope, self._stdin)
@@ -324,7 +324,7 @@ class Command:
                 if stream is not None:
                     found += stream.texts()
                 else:
-                    found += read_text(path, cwd)
+                    found += read_text(path, cwd, scope.disk)
             return tuple(found)
 
         return Stream(texts)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from redlane.contexts.shell.analysis import Analysis
+from redlane.contexts.shell.disk import OWN_DISK, Disk
 from redlane.contexts.shell.findings import Findings
 from redlane.contexts.shell.limits import LIGHT
 from redlane.contexts.shell.readings import readings
@@ -47,11 +48,12 @@ class ShellContent(Content):
     """A command, the positional parameters after it, and where it would run.
 
     `arguments` are what follows the command string of a shell, so the first is `$0`.
-    `before` is text that the same shell has run: what it sets holds, and it is not
-    judged again. Nothing is parsed before a Block or Flag asks, and then once.
+    On `disk` are the scripts that it names. `before` is text that the same shell has
+    run: what it sets holds, and it is not judged again. Nothing is parsed before a
+    Block or Flag asks, and then once.
     """
 
-    __slots__ = ("_found", "arguments", "before", "context", "cwd", "data")
+    __slots__ = ("_found", "arguments", "before", "context", "cwd", "data", "disk")
 
     def __init__(
         self,
@@ -59,12 +61,14 @@ class ShellContent(Content):
         arguments: tuple[bytes, ...] = (),
         cwd: str | None = None,
         before: bytes = b"",
+        disk: Disk = OWN_DISK,
     ) -> None:
         self.context = Context.SHELL
         self.data = data
         self.arguments = arguments
         self.cwd = cwd
         self.before = before
+        self.disk = disk
         self._found: _Found | None = None
 
     def __repr__(self) -> str:
@@ -91,7 +95,7 @@ class ShellContent(Content):
     def rewritten(self, change: Callable[[bytes], bytes]) -> "ShellContent":
         """The same call with another command."""
         changed = change(self.data)
-        return ShellContent(changed, self.arguments, self.cwd, self.before)
+        return ShellContent(changed, self.arguments, self.cwd, self.before, self.disk)
 
     def _analysed(self) -> _Found:
         if self._found is None:
@@ -135,7 +139,12 @@ class ShellContent(Content):
     def _scope(self, found: Findings) -> Scope:
         given = [each.decode(errors="replace") for each in self.arguments]
         parameters = tuple(given[1:])
-        scope = Scope(cwd=self.cwd, parameters=parameters, assigned=found.assigned)
+        scope = Scope(
+            cwd=self.cwd,
+            parameters=parameters,
+            assigned=found.assigned,
+            disk=self.disk,
+        )
         if given:
             scope.name = given[0]
         if self.before:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from posixpath import join, normpath
 
+from redlane.contexts.shell.disk import OWN_DISK, Disk
 from redlane.contexts.shell.syntax import Group
 
 __all__ = ["Scope", "Stream", "Value"]
@@ -50,6 +51,7 @@ class Scope:
     the text writes to files, `origins` the command that wrote one whose text is not
     known, `links` what a file is a copy of; all three by the path from `place`.
     `moved` says that the text has changed the working directory.
+    On `disk` is what the text did not write.
     `assigned` names every variable that was ever set, in this shell or one inside it.
     """
 
@@ -65,6 +67,7 @@ class Scope:
     uncertain: int = 0
     most_values: int = 256
     assigned: dict[str, None] = field(default_factory=dict)
+    disk: Disk = OWN_DISK
 
     def child(self, name: str, parameters: tuple[str, ...]) -> "Scope":
         """The scope of a shell that is started from this one."""
@@ -79,6 +82,7 @@ class Scope:
             self.cwd,
             self.moved,
             assigned=self.assigned,
+            disk=self.disk,
         )
 
     def place(self, path: str) -> str:

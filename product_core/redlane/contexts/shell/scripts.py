@@ -5,6 +5,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from redlane.contexts.shell.disk import OWN_DISK, Disk
 from redlane.contexts.shell.words import TooComplex
 
 __all__ = [
@@ -21,7 +22,6 @@ MOST_BYTES = 1024 * 1024
 
 _ELF = b"\x7fELF"
 _SNIFFED = 256
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class Script:
     interpreter: tuple[str, ...]
 
 
-def read_script(path: str, cwd: str | None) -> Script | None:
+def read_script(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> Script | None:
     """The script at `path`; None when there is none, or it is no readable text.
 
     Raises TooComplex for a text that is too long to be judged.
     """
-    full = _full(path, cwd)
-    data = _read(full) if full else None
+    full = _full(path, cwd, disk)
+    data = _read(full, disk) if full else None
     if full is None or data is None:
         return None
     if b"\0" in data[:_SNIFFED]:
@@ -50,50 +50,48 @@ def read_script(path: str, cwd: str | None) -> Script | None:
     return Script(str(Path(full)), text, _interpreter(text))
 
 
-def read_text(path: str, cwd: str | None) -> tuple[str, ...]:
+def read_text(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> tuple[str, ...]:
     """The text of a file, cut off a little above the bound; nothing if unreadable."""
-    full = _full(path, cwd)
-    data = _read(full) if full else None
+    full = _full(path, cwd, disk)
+    data = _read(full, disk) if full else None
     return () if data is None else (data.decode(errors="replace"),)
 
 
-def script_words(path: str, cwd: str | None) -> tuple[str, ...]:
+def script_words(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> tuple[str, ...]:
     """The words that run the script at `path`: its interpreter, or a shell."""
-    script = read_script(path, cwd)
+    script = read_script(path, cwd, disk)
     if script is None:
         return ()
     return (*(script.interpreter or ("sh",)), path)
 
 
-def real_name(path: str, cwd: str | None) -> str | None:
+def real_name(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> str | None:
     """The name of the program that a symbolic link leads to, if it is another."""
-    full = _full(path, cwd)
-    if full is None:
+    full = _full(path, cwd, disk)
+    target = disk.link_target(full) if full else None
+    if full is None or target is None:
         return None
-    try:
-        if not stat.S_ISLNK(os.lstat(full).st_mode):
-            return None
-        real = os.path.realpath(full).rpartition("/")[2]
-    except (OSError, ValueError):
-        return None
+    real = target.rpartition("/")[2]
     return real if real != full.rpartition("/")[2] else None
 
 
-def _full(path: str, cwd: str | None) -> str | None:
+def _full(path: str, cwd: str | None, disk: Disk) -> str | None:
     """The absolute path, where one can be known."""
     if not path.startswith("~"):
         path = os.path.join(cwd or "", path)  # noqa: PTH118  # paths are texts, also odd ones
-    full = os.path.expanduser(path)  # noqa: PTH111  # as above
+    full = disk.expanded(path)
     return full if full.startswith("/") and "\0" not in full else None
 
 
-def _read(path: str) -> bytes | None:
+def _read(path: str, disk: Disk) -> bytes | None:
     """The bytes of a regular file that is no program, one more than the bound at most.
 
-    It is opened without blocking: a FIFO that the agent made must not stop the judge.
+    Raises UnreadableError when it cannot be read, though a shell might.
     """
+    descriptor = disk.open(path)
+    if descriptor is None:
+        return None
     try:
-        descriptor = os.open(path, _FLAGS)
         with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor, not a path
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import falcon
 
+from redlane.control.access import caller_of
 from redlane.control.bodies import read_object
-from redlane.control.membership import Place
 from redlane.control.metrics import MEDIA_TYPE, Metrics, gauge
 from redlane.control.protocol import finding_document
 from redlane.control.rendering import Rendering
@@ -38,21 +38,19 @@ class Reload:
 
 
 class Status:
-    """`GET`: the daemon as it is now."""
+    """`GET`: the daemon as it is now, as far as it concerns the caller."""
 
     def __init__(self, rendering: Rendering) -> None:
         """Show what `rendering` knows."""
         self._rendering = rendering
 
-    def on_get(self, _: falcon.Request, response: falcon.Response) -> None:
-        """Answer all of it."""
-        response.media = self._rendering.status()
+    def on_get(self, request: falcon.Request, response: falcon.Response) -> None:
+        """Answer what the caller may know."""
+        response.media = self._rendering.status(caller_of(request))
 
 
 class Health:
     """`GET`: the daemon answers; open to everybody whom it serves at all."""
-
-    open_to = dict.fromkeys(Place, ("GET",))  # a constant
 
     def on_get(self, _: falcon.Request, response: falcon.Response) -> None:
         """Say so."""

@@ -1,11 +1,16 @@
 """`GET /api/events`: what was judged, filtered, and followed by long poll."""
 
 import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 
 import falcon
 
+from redlane.control.access import caller_of
+from redlane.control.callers import Caller
 from redlane.control.stream import EventStream
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
@@ -18,7 +23,8 @@ __all__ = ["EventCollection"]
 _MOST = 10_000
 _USUAL = 100
 _LONGEST_WAIT = 60
-_MOST_FOLLOWERS = 8
+_MOST_FOLLOWERS = 40
+_MOST_FOLLOWERS_OF_USER = 8
 
 
 class EventCollection:
@@ -31,16 +37,18 @@ class EventCollection:
     def __init__(self, events: EventStream) -> None:
         """Read `events`."""
         self._events = events
-        self._places = threading.Semaphore(_MOST_FOLLOWERS)
+        self._lock = threading.Lock()
+        self._followers: Counter[int] = Counter()
 
     def on_get(self, request: falcon.Request, response: falcon.Response) -> None:
         """Answer the events, oldest first, and what to give as `after` next time."""
-        wanted = _filter(request)
+        caller = caller_of(request)
+        wanted = _filter(request, caller)
         limit = request.get_param_as_int(
             "limit", default=_USUAL, min_value=1, max_value=_MOST
         )
         after = request.get_param("after")
-        last = after or self._events.last
+        last = after or self._events.last(caller.only_of)
         if after is None:
             events = self._events.read(wanted, limit)
         else:
@@ -56,17 +64,27 @@ class EventCollection:
         wait = request.get_param_as_int(
             "wait", default=0, min_value=0, max_value=_LONGEST_WAIT
         )
-        if not self._places.acquire(blocking=False):
-            raise falcon.HTTPTooManyRequests(
-                description="too many follow the events already"
-            )
-        try:
+        with self._place(caller_of(request).uid):
             return self._events.after(after, wanted, limit, wait)
+
+    @contextmanager
+    def _place(self, uid: int) -> Iterator[None]:
+        """A place among those who follow, for one user not all of them; or 429."""
+        with self._lock:
+            full = self._followers.total() >= _MOST_FOLLOWERS
+            if full or self._followers[uid] >= _MOST_FOLLOWERS_OF_USER:
+                raise falcon.HTTPTooManyRequests(
+                    description="too many follow the events already"
+                )
+            self._followers[uid] += 1
+        try:
+            yield
         finally:
-            self._places.release()
+            with self._lock:
+                self._followers -= Counter((uid,))
 
 
-def _filter(request: falcon.Request) -> Filter:
+def _filter(request: falcon.Request, caller: Caller) -> Filter:
     verdict, context = request.get_param("verdict"), request.get_param("context")
     if verdict is not None and verdict not in Decision.__members__:
         known = ", ".join(Decision.__members__)
@@ -74,8 +92,14 @@ def _filter(request: falcon.Request) -> Filter:
     if context is not None and context not in {each.value for each in Context}:
         known = ", ".join(each.value for each in Context)
         raise falcon.HTTPBadRequest(description=f"'context' must be one of {known}")
+    session = request.get_param("session")
+    if session is not None:
+        session = caller.named(session)
+        if not caller.sees(session):
+            raise falcon.HTTPNotFound(description=f"there is no session {session!r}")
     return Filter(
-        session=request.get_param("session"),
+        session=session,
+        owner=caller.only_of,
         since=_since(request.get_param("since")),
         verdict=verdict,
         context=context,

@@ -4,9 +4,10 @@ import time
 
 import falcon
 
+from redlane.control.access import caller_of
 from redlane.control.bodies import optional, read_object, required
 from redlane.control.protocol import review_document
-from redlane.state.reviews import Reviews
+from redlane.state.reviews import Review, Reviews
 
 __all__ = ["ReviewCollection", "ReviewItem"]
 
@@ -25,10 +26,12 @@ class ReviewCollection:
         """List them, oldest first."""
         over = request.get_param_as_bool("over", default=False)
         now = time.monotonic()
+        caller = caller_of(request)
         response.media = {
             "reviews": [
                 review_document(each, each.deadline - now)
                 for each in self._reviews.list(over=over)
+                if caller.sees(each.session)
             ]
         }
 
@@ -41,12 +44,10 @@ class ReviewItem:
         self._reviews = reviews
 
     def on_get(
-        self, _: falcon.Request, response: falcon.Response, review_id: str
+        self, request: falcon.Request, response: falcon.Response, review_id: str
     ) -> None:
         """Show the review."""
-        review = self._reviews.get(review_id)
-        if review is None:
-            raise _no_review(review_id)
+        review = self._found(request, review_id)
         response.media = review_document(review, review.deadline - time.monotonic())
 
     def on_post(
@@ -64,12 +65,14 @@ class ReviewItem:
             raise falcon.HTTPBadRequest(
                 description=f"'note' may have at most {_LONGEST_NOTE} characters"
             )
-        if self._reviews.get(review_id) is None:
-            raise _no_review(review_id)
-        by = f"process {request.context.pid}"
+        self._found(request, review_id)
+        by = caller_of(request).name
         decided = self._reviews.decide(review_id, decision, by=by, note=note)
         response.media = review_document(decided, 0)
 
-
-def _no_review(review_id: str) -> falcon.HTTPNotFound:
-    return falcon.HTTPNotFound(description=f"there is no review {review_id!r}")
+    def _found(self, request: falcon.Request, review_id: str) -> Review:
+        """The review, if it is there for the caller; 404 otherwise."""
+        review = self._reviews.get(review_id)
+        if review is None or not caller_of(request).sees(review.session):
+            raise falcon.HTTPNotFound(description=f"there is no review {review_id!r}")
+        return review

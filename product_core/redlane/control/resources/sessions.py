@@ -5,13 +5,13 @@ from typing import Any
 
 import falcon
 
-from redlane.control.access import standing_of
+from redlane.control.access import caller_of
 from redlane.control.bodies import optional, read_object, required
-from redlane.control.membership import Place
+from redlane.control.callers import Caller
 from redlane.control.rendering import Rendering
 from redlane.control.session_control import Opening, SessionControl
 from redlane.errors import UsageError
-from redlane.state.sessions import DEFAULT_SESSION, Session, SessionTable
+from redlane.state.sessions import Session, SessionTable
 
 __all__ = ["SessionAction", "SessionCollection", "SessionItem"]
 
@@ -38,10 +38,17 @@ class SessionCollection:
         self._control = control
         self._rendering = rendering
 
-    def on_get(self, _: falcon.Request, response: falcon.Response) -> None:
-        """List every session, oldest first."""
-        sessions = [self._rendering.session(each) for each in self._table.list()]
-        response.media = {"sessions": sessions}
+    def on_get(self, request: falcon.Request, response: falcon.Response) -> None:
+        """List every session that the caller sees, oldest first."""
+        caller = caller_of(request)
+        self._control.find(caller.default, caller)
+        response.media = {
+            "sessions": [
+                self._rendering.session(each)
+                for each in self._table.list()
+                if caller.sees(each.id)
+            ]
+        }
 
     def on_post(self, request: falcon.Request, response: falcon.Response) -> None:
         """Open a session."""
@@ -58,7 +65,8 @@ class SessionCollection:
                 label=label,
                 reaper=_process_id(body, "reaper_pid"),
                 restrictions=body.get("restrictions"),
-            )
+            ),
+            caller_of(request),
         )
         response.status = falcon.HTTP_201
         response.media = self._rendering.session(session)
@@ -67,32 +75,29 @@ class SessionCollection:
 class SessionItem:
     """One session: `GET`, `PATCH` `{role}`, `DELETE`."""
 
-    open_to_supervisor = ("GET", "DELETE")
-
-    def __init__(
-        self, table: SessionTable, control: SessionControl, rendering: Rendering
-    ) -> None:
-        """Show the table; change it with `control`."""
-        self._table = table
+    def __init__(self, control: SessionControl, rendering: Rendering) -> None:
+        """Find and change it with `control`."""
         self._control = control
         self._rendering = rendering
 
     def on_get(
-        self, _: falcon.Request, response: falcon.Response, session_id: str
+        self, request: falcon.Request, response: falcon.Response, session_id: str
     ) -> None:
         """Show the session."""
-        response.media = self._rendering.session(_found(self._table, session_id))
+        session = _found(self._control, session_id, caller_of(request))
+        response.media = self._rendering.session(session)
 
     def on_patch(
         self, request: falcon.Request, response: falcon.Response, session_id: str
     ) -> None:
         """Change the role."""
-        _found(self._table, session_id)
+        caller = caller_of(request)
+        session = _found(self._control, session_id, caller)
         body = read_object(request)
         if body.get("restrictions") is not None:
             raise UsageError("a session's restrictions stay as they are to its end")
         role = required(body, "role", str)
-        changed = self._control.set_role(session_id, role)
+        changed = self._control.set_role(session.id, role, caller)
         response.media = self._rendering.session(changed)
 
     def on_delete(
@@ -102,23 +107,21 @@ class SessionItem:
 
         What still runs in it is killed when a person ends it: it would be free.
         """
-        _found(self._table, session_id)
-        _refuse_default(session_id)
-        if standing_of(request).place is Place.OUTSIDE:
-            self._control.kill(session_id)
+        caller = caller_of(request)
+        session = _found(self._control, session_id, caller)
+        _refuse_default(session)
+        if caller.is_outside:
+            self._control.kill(session.id, caller.only_of)
         else:
-            self._control.close(session_id)
+            self._control.close(session.id)
         response.status = falcon.HTTP_204
 
 
 class SessionAction:
     """`POST /api/sessions/{id}/freeze`, `unfreeze` and `kill`."""
 
-    def __init__(
-        self, table: SessionTable, control: SessionControl, rendering: Rendering
-    ) -> None:
-        """Show the table; change it with `control`."""
-        self._table = table
+    def __init__(self, control: SessionControl, rendering: Rendering) -> None:
+        """Find and change it with `control`."""
         self._control = control
         self._rendering = rendering
 
@@ -133,16 +136,18 @@ class SessionAction:
         read_object(request)
         if action not in _ACTIONS:
             raise falcon.HTTPNotFound(description=f"no action {action!r}")
-        _found(self._table, session_id)
+        caller = caller_of(request)
+        session = _found(self._control, session_id, caller)
         match action:
             case "freeze":
-                self._control.freeze(session_id)
+                self._control.freeze(session.id, caller.only_of)
             case "unfreeze":
-                self._control.unfreeze(session_id)
+                self._control.unfreeze(session.id, caller.only_of)
             case _:
-                _refuse_default(session_id)
-                self._control.kill(session_id)
-        response.media = self._rendering.session(_found(self._table, session_id))
+                _refuse_default(session)
+                self._control.kill(session.id, caller.only_of)
+        session = _found(self._control, session_id, caller)
+        response.media = self._rendering.session(session)
 
 
 def _process_id(body: Mapping[str, Any], name: str) -> int | None:
@@ -152,15 +157,15 @@ def _process_id(body: Mapping[str, Any], name: str) -> int | None:
     return value
 
 
-def _found(table: SessionTable, session_id: str) -> Session:
-    session = table.get(session_id)
+def _found(control: SessionControl, session_id: str, caller: Caller) -> Session:
+    session = control.find(session_id, caller)
     if session is None:
         raise falcon.HTTPNotFound(description=f"there is no session {session_id!r}")
     return session
 
 
-def _refuse_default(session_id: str) -> None:
-    if session_id == DEFAULT_SESSION:
+def _refuse_default(session: Session) -> None:
+    if session.is_default:
         raise UsageError(
             "the default session has no processes of its own and cannot end; "
             "freeze it instead"

@@ -6,25 +6,21 @@ from typing import Any
 
 import falcon
 
-from redlane.control.access import standing_of
+from redlane.control.access import caller_of
 from redlane.control.bodies import optional, read_object, required
-from redlane.control.channel import CLOSED_KEY
+from redlane.control.channel import CLOSED_KEY, PEER_KEY
 from redlane.control.judging import Contents, Judging, Question
-from redlane.control.membership import Place
 from redlane.control.protocol import judgement_document
 from redlane.model.policy import Context
 from redlane.state.reviews import Review, Reviews
 
 __all__ = ["Analyze"]
 
-_ANYBODY = {Place.MEMBER: ("POST",), Place.LOST: ("POST",)}
 _OBJECT_CONTEXTS = frozenset({Context.MCP, Context.SYSCALL})
 
 
 class Analyze:
     """`POST /api/analyze` `{content, context, role?, session?, hold?}`."""
-
-    open_to = _ANYBODY
 
     def __init__(self, judging: Judging, contents: Contents, reviews: Reviews) -> None:
         """Judge with `judging` what `contents` reads."""
@@ -36,18 +32,18 @@ class Analyze:
         """Answer with the verdict, after the review if it was held."""
         body = read_object(request)
         context, data = _context(body), _content(body)
+        peer = request.env[PEER_KEY]
         question = Question(
             context,
             data,
-            lambda: self._contents.parse(context, data),
+            lambda: self._contents.parse(context, data, peer),
             session=optional(body, "session", str),
             role=optional(body, "role", str),
             hold=optional(body, "hold", bool) is not False,
         )
         judgement = self._judging.judge(
             question,
-            standing_of(request),
-            request.context.pid,
+            caller_of(request),
             _taken_back(request, self._reviews),
         )
         response.media = judgement_document(judgement)
