@@ -54,6 +54,7 @@ class Machine:
         env: Mapping[str, str] | None = None,
     ) -> Done:
         """Run a command in it, a string by its shell, with a clean environment."""
+        __tracebackhide__ = True
         typed = ("sh", "-c", command) if isinstance(command, str) else tuple(command)
         home = "/root" if user == "root" else f"/home/{user}"
         variables = {"PATH": _PATH, "HOME": home, "USER": user, "LC_ALL": "C.UTF-8"}
@@ -108,6 +109,7 @@ class Machine:
 
     def until(self, command: str, *, seconds: float = 20.0, user: str = "root") -> None:
         """Wait until a command succeeds."""
+        __tracebackhide__ = True
         loop = f"until {command}; do sleep 0.05; done"
         done = self.run(loop, timeout=seconds, check=False, user=user)
         said = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
