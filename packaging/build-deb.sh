@@ -15,10 +15,10 @@ fail() {
 cd "${0%/*}/.."
 running=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 suite=${1:-${SUITE:-$running}}
-# The release's Python, and its libc: wheels for an older one run there, too.
+# The release's number and Python, and its libc: wheels for an older one run there, too.
 case $suite in
-    bookworm) series=3.11 glibc=36 ;;
-    trixie) series=3.13 glibc=41 ;;
+    bookworm) release=12 series=3.11 glibc=36 ;;
+    trixie) release=13 series=3.13 glibc=41 ;;
     *) fail "no packages for '$suite': known are bookworm and trixie" ;;
 esac
 clean=$suite
@@ -50,6 +50,8 @@ tar --create --files-from="$scratch/tracked" --sort=name --owner=0 --group=0 --n
 tar --extract --directory="$scratch/build" --file="$scratch/build/redlane_$upstream.orig.tar.gz"
 source=$scratch/build/redlane-$upstream
 cp -a "$source/packaging/debian" "$source/debian"
+# A package is of one Python: whoever upgrades Debian must get the next release's.
+sed -i "1s/(\(.*\)) [a-z]*;/(\1~deb$release) $suite;/" "$source/debian/changelog"
 
 wheels=$scratch/wheelhouse
 if [ -n "${REDLANE_WHEELHOUSE:-}" ]; then
