@@ -5,10 +5,11 @@ its type then become load errors, so that a broken plugin never opens a door.
 """
 
 import contextlib
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from types import MappingProxyType
 from typing import Any
 
@@ -65,8 +66,9 @@ def find_plugins() -> Plugins:
     manager.add_hookspecs(hookspecs)
     types: dict[str, MatchType] = {}
     owners: dict[str, str] = {}
-    reports, conflicts = [], []
-    for distribution, entry_point in _entry_points():
+    conflicts = []
+    points, reports = _entry_points()
+    for distribution, entry_point in points:
         found, offered = _load(manager, distribution, entry_point)
         reports.append(found)
         owner = f"{found.name!r} of {found.distribution}"
@@ -82,14 +84,40 @@ def find_plugins() -> Plugins:
     return Plugins(MappingProxyType(types), tuple(reports), tuple(conflicts))
 
 
-def _entry_points() -> list[tuple[Distribution, EntryPoint]]:
-    """Each entry point of the group once: the distribution first on the path wins."""
-    found = [
-        (each.dist, each)
-        for each in entry_points(group=ENTRY_POINT_GROUP)
-        if each.dist is not None
-    ]
-    return sorted(found, key=lambda pair: (pair[1].name, pair[0].name))
+_Found = tuple[list[tuple[Distribution, EntryPoint]], list[PluginReport]]
+
+
+def _entry_points() -> _Found:
+    """Each entry point of the group once: the distribution first on the path wins.
+
+    A distribution whose entry points cannot be read is reported; then each is asked by
+    itself, which takes longer.
+    """
+    torn: list[PluginReport] = []
+    try:
+        points = list(entry_points(group=ENTRY_POINT_GROUP))
+    except Exception:  # noqa: BLE001  # a file may hold anything; each is asked below
+        points = _ask_each(torn)
+    found = [(each.dist, each) for each in points if each.dist is not None]
+    return sorted(found, key=lambda pair: (pair[1].name, _told(pair[0], "Name"))), torn
+
+
+def _ask_each(torn: list[PluginReport]) -> list[EntryPoint]:
+    """The entry points of the distributions that have sound ones; adds to `torn`."""
+    points: list[EntryPoint] = []
+    seen: set[str] = set()
+    for distribution in distributions():
+        name = _told(distribution, "Name")
+        canonical = re.sub(r"[-_.]+", "-", name).lower()
+        if canonical in seen:
+            continue
+        seen.update({canonical} - {""})
+        try:
+            points += distribution.entry_points.select(group=ENTRY_POINT_GROUP)
+        except Exception as error:  # noqa: BLE001  # as above
+            reason = f"its entry points cannot be read: {_one_line(error)}"
+            torn.append(_report(distribution, name or "?", (), reason))
+    return points
 
 
 def _load(
@@ -107,14 +135,13 @@ def _load(
         with contextlib.redirect_stdout(sys.stderr):
             plugin = entry_point.load()
             offered = _register(
-                manager, plugin, f"{distribution.name}:{entry_point.name}"
+                manager, plugin, f"{_told(distribution, 'Name')}:{entry_point}"
             )
     except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
         if manager.is_registered(plugin):
             manager.unregister(plugin)
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        return _report(distribution, entry_point, (), reason), ()
-    return _report(distribution, entry_point, offered, None), offered
+        return _report(distribution, entry_point.name, (), _one_line(error)), ()
+    return _report(distribution, entry_point.name, offered, None), offered
 
 
 def _register(
@@ -167,15 +194,28 @@ def _attribute_problem(match_type: MatchType) -> str | None:
 
 def _report(
     distribution: Distribution,
-    entry_point: EntryPoint,
+    name: str,
     offered: tuple[MatchType, ...],
     error: str | None,
 ) -> PluginReport:
     return PluginReport(
-        name=entry_point.name,
-        distribution=distribution.metadata["Name"] or "",
-        version=distribution.version,
+        name=name,
+        distribution=_told(distribution, "Name"),
+        version=_told(distribution, "Version"),
         location=str(distribution.locate_file("")),
         match_types=tuple(each.name for each in offered),
         error=error,
     )
+
+
+def _told(distribution: Distribution, field: str) -> str:
+    """A field of the metadata, or nothing: an interrupted installation has none."""
+    try:
+        metadata = distribution.metadata
+        return str(metadata[field]) if field in metadata else ""
+    except Exception:  # noqa: BLE001  # a file may hold anything
+        return ""
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

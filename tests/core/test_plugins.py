@@ -115,6 +115,64 @@ def test_broken_plugin_is_reported_and_left_out(
     assert report(plugins, "match_executable").match_types == ("Executable",)
 
 
+NOT_WHOLE = {
+    "bytes that are no text": b"\xff\xfe[redlane",
+    "a line that is no entry": b"[redlane]\nbroken\n",
+}
+
+
+@pytest.mark.parametrize("content", NOT_WHOLE.values(), ids=NOT_WHOLE)
+def test_entry_points_that_cannot_be_read_take_nothing_down(
+    install: Install, tmp_path: Path, content: bytes
+) -> None:
+    install("aa_torn", GOOD)
+    (tmp_path / "aa_torn-1.0.dist-info" / "entry_points.txt").write_bytes(content)
+    install("zz_sound", GOOD.replace('"Sample"', '"Sound"'))
+    plugins = find_plugins()
+    (torn,) = (each for each in plugins.reports if each.distribution == "aa-torn")
+    assert torn.error is not None
+    assert "entry points" in torn.error
+    assert (torn.version, Path(torn.location)) == ("1.0", tmp_path)
+    assert "Sample" not in plugins.match_types
+    assert report(plugins, "zz_sound").match_types == ("Sound",)
+    assert report(plugins, "match_regex").match_types == ("Regex",)
+
+
+@pytest.mark.parametrize("metadata", [None, "Metadata-Version: 2.1\n"])
+def test_distribution_without_a_name_is_reported(
+    install: Install, tmp_path: Path, metadata: str | None
+) -> None:
+    """What an interrupted installation leaves: two of them sort as well as one."""
+    for module in ("aa_half", "bb_half"):
+        install(module, GOOD, entry_point="half")
+        path = tmp_path / f"{module}-1.0.dist-info" / "METADATA"
+        path.unlink()
+        if metadata is not None:
+            path.write_text(metadata)
+    install("cc_whole", GOOD, entry_point="half")
+    reports = [each for each in find_plugins().reports if each.name == "half"]
+    assert [each.error for each in reports] == [None] * 3
+    assert sorted(each.distribution for each in reports) == ["", "", "cc-whole"]
+    assert sorted(each.version for each in reports) == ["", "", "1.0"]
+
+
+def test_hidden_distribution_stays_hidden_beside_a_torn_one(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("aa_twice", GOOD.replace('"Sample"', '"First"'))
+    install("bb_torn", GOOD)
+    (tmp_path / "bb_torn-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff")
+    later = tmp_path / "later"
+    info = later / "AA.Twice-0.9.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: AA.Twice\nVersion: 0.9\n")
+    (info / "entry_points.txt").write_text("[redlane]\nold = bb_torn\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(later)])
+    plugins = find_plugins()
+    assert "First" in plugins.match_types
+    assert "old" not in [each.name for each in plugins.reports]
+
+
 def test_plugin_that_offers_nothing_is_no_error(install: Install) -> None:
     install("aa_empty", "")
     found = report(find_plugins(), "aa_empty")

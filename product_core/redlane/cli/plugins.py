@@ -72,7 +72,8 @@ def _lines(plugins: Plugins) -> list[str]:
 
 
 def _line(report: PluginReport) -> str:
-    origin = f"{report.distribution} {report.version}, {report.location}"
+    release = f"{report.distribution} {report.version}".strip()
+    origin = ", ".join(filter(None, (release, report.location)))
     if report.error is not None:
         return f"{report.name}: error: {report.error} ({origin})"
     offered = ", ".join(report.match_types) or "no match type"
