@@ -1,6 +1,8 @@
 """Hashing: right and wrong passwords, equal work, and a bounded crowd."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -106,3 +108,22 @@ def test_hashing_gives_way_to_answering(hashing: Passwords) -> None:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
     assert hashing._threads.submit(niceness).result() > niceness()
+
+
+WHERE_NOBODY_MAY_GIVE_WAY = """
+import errno, pyseccomp
+from redlane_hub.security.passwords import Passwords
+
+rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+rules.add_rule(pyseccomp.ERRNO(errno.EPERM), "setpriority")
+rules.load()
+hashing = Passwords(threads=1)
+print(hashing.verify(hashing.hash("hunter2000"), "hunter2000"))
+hashing.close()
+"""
+
+
+def test_passwords_are_hashed_where_a_sandbox_lets_nobody_give_way() -> None:
+    words = [sys.executable, "-c", WHERE_NOBODY_MAY_GIVE_WAY]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -5,6 +5,7 @@ once, a few logins would stop the hub; so a few niced threads hash, a few caller
 for them, and the next one is told to come again (hub API: Limits, 429).
 """
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -77,8 +78,10 @@ class Passwords:
 
 
 def _give_way() -> None:
-    # On Linux a niceness belongs to the thread.
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+    # On Linux a niceness belongs to the thread. A sandbox may take the call away, and
+    # then hashing is only less polite.
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def _hash(password: bytes) -> str:
