@@ -78,7 +78,7 @@ def verdict(
     context: Context = Context.NETWORK,
 ) -> Verdict:
     contents = parse_contents(context, text.encode())
-    added = None if restrictions is None else restrictions.rules
+    added = () if restrictions is None else restrictions.slices
     return judge(rules(*role, types=TYPES), "r", contents, added)
 
 
@@ -151,7 +151,7 @@ def test_any_bytes_get_a_verdict(
     role: list[Policy], members: list[Policy], data: bytes, context: Context
 ) -> None:
     contents = parse_contents(context, data)
-    added = made(members).rules
+    added = made(members).slices
     ruleset = rules(*role, types=TYPES)
     before = judge(ruleset, "r", contents)
     after = judge(ruleset, "r", contents, added)
@@ -163,7 +163,7 @@ def test_any_bytes_get_a_verdict(
 def test_document_of_a_policy_is_taken_or_refused_by_its_kind(one: Policy) -> None:
     may = one.type in LOOKING and one.action in (Action.BLOCK, Action.FLAG)
     try:
-        (found,) = made([one]).rules.policies.values()
+        (found,) = made([one]).policies
     except RestrictionsError:
         assert not may
     else:
@@ -198,7 +198,7 @@ def test_any_json_is_taken_or_refused_with_one_line(members: list[Any]) -> None:
         assert str(refused).isprintable()
         assert len(str(refused)) < 1_500
         assert all(each.message for each in refused.findings)
-    for each in found.rules.policies.values() if found else ():
+    for each in found.policies if found else ():
         assert each.action in (Action.BLOCK, Action.FLAG)
         assert each.type in (*LOOKING, "McpTool")
 

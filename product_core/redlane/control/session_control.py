@@ -15,6 +15,7 @@ from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
 from redlane.errors import UsageError
 from redlane.policies.restrictions import Restrictions, parse_restrictions
 from redlane.policies.ruleset import RuleSet
+from redlane.state.places import Places
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import Session, SessionState, SessionTable
 from redlane.state.shares import Share, share_of_session
@@ -31,6 +32,9 @@ __all__ = [
 
 MOST_OPEN = 64
 """How many sessions one user of the machine's daemon has open at a time."""
+
+MOST_SETS = 8
+"""How many unlike sets of restrictions the sessions of one user have at a time."""
 
 _log = logging.getLogger(__name__)
 
@@ -91,6 +95,7 @@ class SessionControl:
         self._user_roles = user_roles
         self._share = share
         self._counting = threading.Lock()
+        self._compiling = Places(share=share, most_at_once=1, most_waiting=3)
         membership.on_loss = self.lose
 
     def open(self, opening: Opening, caller: Caller) -> Session:
@@ -98,13 +103,14 @@ class SessionControl:
         role = opening.role or self._default_role()
         if role is not None:
             self._check_role(role, caller)
-        added = self._restrictions(opening)
+        added = self._restrictions(opening, caller)
         root = opening.root_pid
         process = None
         if root is not None:
             process = self._membership.check(root, caller.only_of)
         with self._counting:
             self._check_number(caller)
+            self._check_sets(caller, added)
             session = self._table.create(
                 role=role,
                 label=opening.label,
@@ -213,13 +219,37 @@ class SessionControl:
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
 
-    def _restrictions(self, opening: Opening) -> Restrictions | None:
-        """What a user adds to the role; raises RestrictionsError. None adds nothing."""
+    def _restrictions(self, opening: Opening, caller: Caller) -> Restrictions | None:
+        """What a user adds to the role; raises RestrictionsError. None adds nothing.
+
+        A user has one turn at a time: compiling must not take every thread there is.
+        """
         if opening.restrictions is None:
             return None
         types = self._rules().match_types
-        restrictions = parse_restrictions(opening.restrictions, types)
+        with self._compiling.one(caller.default) as free:
+            if not free:
+                raise TooManySessionsError(
+                    "too many sessions with restrictions are being opened: try again"
+                )
+            restrictions = parse_restrictions(opening.restrictions, types)
         return restrictions if restrictions.types else None
+
+    def _check_sets(self, caller: Caller, added: Restrictions | None) -> None:
+        """Refuse a user's set of restrictions that is one too many."""
+        if caller.only_of is None or added is None:
+            return
+        share = self._share(caller.default)
+        kept = {
+            each.restrictions
+            for each in self._table.list()
+            if each.state is SessionState.RUNNING and self._share(each.id) == share
+        }
+        if len(kept - {None, added.digest}) >= MOST_SETS:
+            raise TooManySessionsError(
+                f"your sessions have {MOST_SETS} different sets of restrictions already"
+                ": end one (redlane session kill --session ID)"
+            )
 
     def _check_number(self, caller: Caller) -> None:
         """Refuse a user who has enough; the caller holds the lock of counting."""

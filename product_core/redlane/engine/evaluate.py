@@ -4,6 +4,7 @@ Built-in Blocks, every Allow, Blocks, the first Modify, the first Flag. "First" 
 lowest load order; the decision itself does not depend on the order of policies.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from redlane.engine import transforms, wording
@@ -21,7 +22,7 @@ __all__ = ["evaluate"]
 
 
 def evaluate(
-    rules: RoleRules, content: Content, restrictions: RoleRules | None = None
+    rules: RoleRules, content: Content, restrictions: Sequence[RoleRules] = ()
 ) -> Verdict:
     """The verdict of `rules` on `content`, or of `restrictions` if more severe.
 
@@ -30,7 +31,7 @@ def evaluate(
     """
     case = _Case(rules, content)
     verdict = case.decide()
-    if restrictions is None:
+    if not restrictions:
         return verdict
     return restrict(verdict, restrictions, case.forms)
 

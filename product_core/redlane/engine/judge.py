@@ -23,7 +23,7 @@ def judge(
     ruleset: RuleSet,
     role: str | None,
     contents: Sequence[Content],
-    restrictions: RoleRules | None = None,
+    restrictions: Sequence[RoleRules] = (),
 ) -> Verdict:
     """The most severe verdict of `role` on `contents`; never an exception.
 
@@ -45,7 +45,7 @@ def _judge(
     ruleset: RuleSet,
     role: str | None,
     contents: Sequence[Content],
-    restrictions: RoleRules | None,
+    restrictions: Sequence[RoleRules],
 ) -> Verdict:
     if role is None:
         reason = "no role is set, and without a role everything is blocked"

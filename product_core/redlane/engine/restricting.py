@@ -4,8 +4,10 @@ Restrictions are Blocks and Flags that a user added (see policies.restrictions).
 count beside the role and not within it, so that no Allow of the role lifts them.
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from redlane.engine import wording
 from redlane.engine.asking import first_block, first_match
@@ -16,7 +18,16 @@ from redlane.model.policy import Action, Context, Policy
 from redlane.model.verdict import Decision, Verdict
 from redlane.policies.ruleset import RoleRules
 
-__all__ = ["restrict"]
+__all__ = ["LONGEST", "restrict"]
+
+LONGEST = 5.0
+"""Seconds that restrictions may take for one content, as a checker may."""
+
+_LATE = (
+    "the session's own restrictions were not done with this in time, so it is blocked: "
+    "use fewer of them, or simpler patterns"
+)
+_ACTIONS = (Action.BLOCK, Action.FLAG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +40,22 @@ class _Found:
 
 
 def restrict(
-    verdict: Verdict, restrictions: RoleRules, forms: Sequence[Content]
+    verdict: Verdict,
+    restrictions: Sequence[RoleRules],
+    forms: Sequence[Content],
+    seconds: float = LONGEST,
+    timer: Callable[[], float] = time.monotonic,
 ) -> Verdict:
     """The more severe of `verdict` and of what `restrictions` say of any of `forms`.
 
     Of two alike the role's stays; of two Blocks of a system call, either may kill.
+    Restrictions that are not done within about `seconds` give Block.
     """
     if verdict.decision is Decision.BLOCK and verdict.context != Context.SYSCALL:
         return verdict
-    found = _blocked(restrictions, forms) or _flagged(restrictions, forms)
+    end = timer() + seconds
+    asking = _Asking(restrictions, forms, lambda: timer() > end)
+    found = asking.blocked() or asking.unseen() or asking.flagged()
     if found is None:
         return verdict
     policy = found.policy
@@ -58,43 +76,56 @@ def restrict(
     )
 
 
-def _blocked(restrictions: RoleRules, forms: Sequence[Content]) -> _Found | None:
-    """The first Block, or content that restrictions cannot see all of."""
-    for form in forms:
-        block, _ = first_block(restrictions, form)
-        if block is not None:
-            return _block(restrictions, block)
-    return next(filter(None, (_unseen(restrictions, form) for form in forms)), None)
+class _Asking:
+    """Restrictions and what they are asked about, a slice at a time."""
+
+    def __init__(
+        self,
+        restrictions: Sequence[RoleRules],
+        forms: Sequence[Content],
+        is_late: Callable[[], bool],
+    ) -> None:
+        self._restrictions = restrictions
+        self._forms = forms
+        self._is_late = is_late
+
+    def blocked(self) -> _Found | None:
+        """The first Block."""
+        for form, rules in product(self._forms, self._restrictions):
+            if self._is_late():
+                return _Found(Decision.BLOCK, _LATE)
+            block, _ = first_block(rules, form)
+            if block is not None:
+                return _block(rules, block)
+        return None
+
+    def unseen(self) -> _Found | None:
+        """A Block when part of the content stays hidden from those that count."""
+        for form, rules in product(self._forms, self._restrictions):
+            asked = any(rules.matchers(form.context, action) for action in _ACTIONS)
+            problem = form.problem if asked else None
+            if problem is not None:
+                return _Found(Decision.BLOCK, problem)
+        return None
+
+    def flagged(self) -> _Found | None:
+        """The first Flag, or a Block for one that could not be asked."""
+        found = None
+        for form, rules in product(self._forms, self._restrictions):
+            if self._is_late():
+                return _Found(Decision.BLOCK, _LATE)
+            flag = first_match(rules, form, Action.FLAG)
+            if flag is not None and flag.outcome is not Outcome.YES:
+                return _block(rules, flag)
+            if flag is not None and found is None:
+                policy = rules.policies[flag.order]
+                reason = wording.restricted(policy, "flags", _told(policy.reason))
+                found = _Found(Decision.FLAG, reason, policy)
+        return found
 
 
-def _unseen(restrictions: RoleRules, form: Content) -> _Found | None:
-    """A Block when part of the content stays hidden from restrictions that count."""
-    asked = any(
-        restrictions.matchers(form.context, action)
-        for action in (Action.BLOCK, Action.FLAG)
-    )
-    problem = form.problem if asked else None
-    return None if problem is None else _Found(Decision.BLOCK, problem)
-
-
-def _flagged(restrictions: RoleRules, forms: Sequence[Content]) -> _Found | None:
-    """The first Flag, or a Block for one that could not be asked."""
-    found = None
-    for form in forms:
-        flag = first_match(restrictions, form, Action.FLAG)
-        if flag is None:
-            continue
-        if flag.outcome is not Outcome.YES:
-            return _block(restrictions, flag)
-        if found is None:
-            policy = restrictions.policies[flag.order]
-            reason = wording.restricted(policy, "flags", _told(policy.reason))
-            found = _Found(Decision.FLAG, reason, policy)
-    return found
-
-
-def _block(restrictions: RoleRules, answer: Answer) -> _Found:
-    policy = restrictions.policies[answer.order]
+def _block(rules: RoleRules, answer: Answer) -> _Found:
+    policy = rules.policies[answer.order]
     if answer.outcome is Outcome.YES:
         reason = wording.restricted(policy, "blocks", _told(policy.reason))
     else:

@@ -6,9 +6,10 @@ rules with them, and nothing of a user runs in a daemon that serves others as we
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from redlane.errors import UsageError
 from redlane.model.content import Reader
@@ -26,6 +27,7 @@ from redlane.policies.sources import Entry
 __all__ = [
     "MOST_BYTES",
     "MOST_POLICIES",
+    "MOST_SECONDS",
     "Restrictions",
     "RestrictionsError",
     "TooManyBytesError",
@@ -39,8 +41,16 @@ MOST_POLICIES = 1_000
 MOST_BYTES = 1 << 20
 """The largest size of a session's restrictions, as compact JSON in UTF-8."""
 
+MOST_SECONDS = 5.0
+"""The longest time for making them ready."""
+
+_SLICE = 32
+"""How many policies are compiled, and asked, together."""
+
 _MOST_TOLD = 100
 """Errors after which the rest is not looked at."""
+
+_Any = TypeVar("_Any")
 
 _NAME = "restrictions"
 _ACTIONS = (Action.BLOCK, Action.FLAG)
@@ -63,14 +73,20 @@ class TooManyBytesError(RestrictionsError):
 class Restrictions:
     """Policies of one session, compiled; `text` is the JSON that gives them again.
 
-    Neither depends on the order in which they were given. `types` names the match
-    types that they need.
+    Neither depends on the order in which they were given. They are compiled a slice at
+    a time, so that whoever asks them can look at the clock in between.
     """
 
     digest: str
     text: bytes
-    rules: RoleRules
+    slices: tuple[RoleRules, ...]
     types: frozenset[str]
+    """The match types that they need."""
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """Every policy, in the order of their ids."""
+        return tuple(each for rules in self.slices for each in rules.policies.values())
 
 
 def why_no_restriction(action: str, match_type: MatchType) -> str | None:
@@ -85,22 +101,41 @@ def why_no_restriction(action: str, match_type: MatchType) -> str | None:
     return None
 
 
-def parse_restrictions(value: object, types: Mapping[str, MatchType]) -> Restrictions:
+def parse_restrictions(
+    value: object,
+    types: Mapping[str, MatchType],
+    seconds: float = MOST_SECONDS,
+    timer: Callable[[], float] = time.monotonic,
+) -> Restrictions:
     """The restrictions of `{"policies": [...]}`; RestrictionsError tells what is wrong.
 
     Nothing of a policy that cannot be one is looked at any further: checking a command
-    line would tell which files the daemon sees.
+    line would tell which files the daemon sees. What takes longer than `seconds` to
+    make ready is refused.
     """
-    members = _members(value)
-    parsed = _parsed(members, Plugins(types, ()))
+    end = timer() + seconds
+
+    def in_time(found: Iterable[_Any]) -> Iterator[_Any]:
+        for each in found:
+            if timer() > end:
+                raise RestrictionsError(
+                    f"the restrictions take longer than {seconds:g} s to make ready: "
+                    "use fewer, or simpler patterns"
+                )
+            yield each
+
+    parsed = _parsed(in_time(enumerate(_members(value))), Plugins(types, ()))
     policies = sorted(_whole(parsed), key=lambda policy: policy.id)
-    documents = [document_of(policy) for policy in policies]
-    text = _compact({"policies": documents})
+    text = _compact({"policies": [document_of(policy) for policy in policies]})
     digest = hashlib.sha256(text).hexdigest()
+    ordered = [replace(each, order=place) for place, each in enumerate(policies)]
+    starts = in_time(range(0, len(ordered), _SLICE))
     return Restrictions(
         digest,
         text,
-        _compiled(policies, types, digest),
+        tuple(
+            _compiled(ordered[each : each + _SLICE], types, digest) for each in starts
+        ),
         frozenset(policy.type for policy in policies),
     )
 
@@ -132,12 +167,14 @@ def _compact(value: object) -> bytes:
     return text.encode()
 
 
-def _parsed(members: list[Any], plugins: Plugins) -> list[ParsedPolicy]:
+def _parsed(
+    members: Iterable[tuple[int, object]], plugins: Plugins
+) -> list[ParsedPolicy]:
     """Every policy without an error; raises when there is any error."""
     parsed: list[ParsedPolicy] = []
     findings: list[Finding] = []
     seen: set[str] = set()
-    for order, member in enumerate(members):
+    for order, member in members:
         one = _parse(Entry(_NAME, f"entry {order + 1}", member), order, plugins)
         parsed.append(one)
         findings += [each for each in one.findings if each.severity is Severity.ERROR]
@@ -187,10 +224,8 @@ def _whole(parsed: Iterable[ParsedPolicy]) -> list[Policy]:
 def _compiled(
     policies: list[Policy], types: Mapping[str, MatchType], digest: str
 ) -> RoleRules:
-    """The rules; the order of policies is that of their ids."""
-    ordered = [replace(each, order=place) for place, each in enumerate(policies)]
-    role = Role(_NAME, tuple(each.id for each in ordered))
-    ruleset = RuleSet(ordered, [role], types, digest)
+    role = Role(_NAME, tuple(each.id for each in policies))
+    ruleset = RuleSet(policies, [role], types, digest)
     problem = compile_problem(ruleset, _NAME)
     rules = None if problem else ruleset.rules(_NAME)
     if rules is None:

@@ -27,11 +27,17 @@ class Places:
     """The places that each session has for judging; safe for several threads."""
 
     def __init__(
-        self, longest_wait: float = LONGEST_WAIT, share: Share = share_of_session
+        self,
+        longest_wait: float = LONGEST_WAIT,
+        share: Share = share_of_session,
+        most_at_once: int = MOST_AT_ONCE,
+        most_waiting: int = MOST_WAITING,
     ) -> None:
         """All places are free; what has one `share` has its places together."""
         self._share = share
         self._longest_wait = longest_wait
+        self._most_at_once = most_at_once
+        self._most_waiting = most_waiting
         self._running: Counter[str] = Counter()
         self._waiting: Counter[str] = Counter()
         self._changed = threading.Condition()
@@ -49,7 +55,7 @@ class Places:
 
     def _enter(self, session: str) -> bool:
         with self._changed:
-            if self._is_full(session) and self._waiting[session] >= MOST_WAITING:
+            if self._is_full(session) and self._waiting[session] >= self._most_waiting:
                 return False
             self._waiting[session] += 1
             try:
@@ -62,7 +68,7 @@ class Places:
             return free
 
     def _is_full(self, session: str) -> bool:
-        return self._running[session] >= MOST_AT_ONCE
+        return self._running[session] >= self._most_at_once
 
     def _leave(self, session: str) -> None:
         with self._changed:

@@ -17,7 +17,6 @@ from typing import Any
 from redlane.errors import UsageError
 from redlane.model.matching import MatchType
 from redlane.policies.restrictions import Restrictions
-from redlane.policies.ruleset import RoleRules
 from redlane.state.clock import iso_time
 from redlane.state.owners import (
     DEFAULT_SESSION,
@@ -28,7 +27,7 @@ from redlane.state.owners import (
 )
 from redlane.state.session_file import load_records, save_records
 from redlane.state.shares import Share
-from redlane.state.shelf import Shelf
+from redlane.state.shelf import Shelf, Slices
 
 __all__ = ["DEFAULT_SESSION", "Session", "SessionState", "SessionTable"]
 
@@ -141,15 +140,13 @@ class SessionTable:
         """The session as it is now, or None."""
         return self._sessions.get(session_id)
 
-    def restrictions(
-        self, session: Session, types: Mapping[str, MatchType]
-    ) -> RoleRules | None:
+    def restrictions(self, session: Session, types: Mapping[str, MatchType]) -> Slices:
         """What a user added to the session's role; `types` are those in force.
 
         Raises RedlaneError when it cannot be had: then nothing may go on.
         """
         if session.restrictions is None:
-            return None
+            return ()
         return self._shelf.rules(session.restrictions, types)
 
     def list(self) -> tuple[Session, ...]:

@@ -6,6 +6,7 @@ session that needs it gets nothing but Blocks.
 """
 
 import hashlib
+import math
 import threading
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -18,7 +19,10 @@ from redlane.policies.ruleset import RoleRules
 from redlane.policies.strictjson import parse_json
 from redlane.state.session_file import write_whole
 
-__all__ = ["Shelf"]
+__all__ = ["Shelf", "Slices"]
+
+Slices = tuple[RoleRules, ...]
+"""Compiled restrictions; empty for a session that has none."""
 
 
 class Shelf:
@@ -43,7 +47,7 @@ class Shelf:
             ) from error
         self._kept[restrictions.digest] = restrictions
 
-    def rules(self, digest: str, types: Mapping[str, MatchType]) -> RoleRules:
+    def rules(self, digest: str, types: Mapping[str, MatchType]) -> Slices:
         """The compiled restrictions; raises RedlaneError when they cannot be had.
 
         All of their match types must be among `types`, which are those in force.
@@ -59,7 +63,7 @@ class Shelf:
                 "the session's restrictions cannot be judged: no plugin offers the "
                 f"match type {min(missing)!r} any more"
             )
-        return kept.rules
+        return kept.slices
 
     def keep_only(self, digests: Collection[str]) -> None:
         """Forget all others."""
@@ -85,7 +89,7 @@ class Shelf:
             ) from error
         if hashlib.sha256(text).hexdigest() != digest:
             raise RedlaneError("the session's restrictions have been changed on disk")
-        return parse_restrictions(parse_json(text), types)
+        return parse_restrictions(parse_json(text), types, math.inf)
 
     def _file(self, digest: str) -> Path:
         return self._directory / f"{digest}.json"
