@@ -13,7 +13,11 @@ import pytest
 from redlane.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "examples" / "plugin" / "README.md",
+]
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -138,8 +142,12 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 
 def test_every_make_target_that_is_named_exists() -> None:
-    makefile = (ROOT / "Makefile").read_text("utf-8")
-    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    makefiles = [ROOT / "Makefile", ROOT / "examples" / "plugin" / "Makefile"]
+    targets = {
+        target
+        for each in makefiles
+        for target in re.findall(r"^([a-z-]+):", each.read_text("utf-8"), re.MULTILINE)
+    }
     named = {
         target
         for page in [*PAGES, ROOT / "CONTRIBUTING.md"]
