@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from redlane.control.listening import is_listened_on
 from redlane.errors import DaemonError
 from redlane.paths import SHELL_SOCKET
 
@@ -74,8 +75,13 @@ def bind_socket(path: Path, *, is_open: bool = False) -> socket.socket:
     """A listening socket at `path`, mode 0600; a dead one in its place is replaced.
 
     With `is_open` everybody may connect, and is asked who it is. The caller holds the
-    daemon's lock, so whatever is there belongs to no daemon.
+    daemon's lock, so whatever is there belongs to no daemon: who listens is systemd.
     """
+    if is_listened_on(path):
+        raise DaemonError(
+            f"{path}: systemd listens here and starts the daemon itself: use systemctl "
+            "(--user for your own) to start, stop and restart redlane.service"
+        )
     remove_socket(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o111 if is_open else 0o177)
