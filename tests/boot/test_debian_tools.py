@@ -10,6 +10,11 @@ from boot.machine import Machine, booted
 from boot.packages import ROOT, apt
 
 MINUTES = 600.0
+LINTIAN = (
+    *("lintian", "--allow-root", "--fail-on=error,warning"),
+    # Debian 12's does not know the quick packing that tests are content with.
+    "--suppress-tags=malformed-deb-archive",
+)
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +24,7 @@ def testbed(
     """A machine with autopkgtest and the source package's debian directory."""
     source = tmp_path_factory.mktemp("source")
     shutil.copytree(ROOT / "packaging" / "debian", source / "debian")
+    (source / "debian" / "files").touch()  # built already: no compiler is wanted
     with booted(tree, {"/debs": debs[0].parent, "/source": source}) as machine:
         apt(machine, "install", "--no-install-recommends", "autopkgtest")
         yield machine
@@ -35,7 +41,7 @@ def test_autopkgtest_passes(
     )
     done = testbed.run(words, check=False, timeout=MINUTES)
     said = f"{done.stdout}{done.stderr}"
-    assert done.returncode == 0, said[-6000:]
+    assert done.returncode == 0, said[-3000:]
     assert f"{name} " in said.rpartition("summary")[2]
 
 
@@ -54,17 +60,17 @@ def test_piuparts_passes(suite: str, tree: Path, debs: tuple[Path, ...]) -> None
         timeout=MINUTES,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-6000:]
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_lintian_finds_nothing(debs: tuple[Path, ...]) -> None:
     """Each override in packaging/debian says its reason."""
     done = subprocess.run(
-        ("lintian", "--allow-root", "--fail-on=error,warning", *debs),
+        (*LINTIAN, *debs),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=MINUTES,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-6000:]
+    assert done.returncode == 0, done.stdout[-3000:]
