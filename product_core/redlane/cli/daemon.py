@@ -51,6 +51,12 @@ def register(commands: Commands) -> None:
         help="be the machine's daemon, which serves every user: policies of "
         "/etc/redlane, sockets in /run/redlane, logs in /var/log/redlane",
     )
+    _register_stop(commands)
+    _register_restart(commands)
+    _register_status(commands)
+
+
+def _register_stop(commands: Commands) -> None:
     stop = add_command(
         commands,
         "stop",
@@ -60,6 +66,9 @@ def register(commands: Commands) -> None:
         examples="redlane stop",
     )
     stop.add_argument("--system", action="store_true", help="stop the machine's daemon")
+
+
+def _register_restart(commands: Commands) -> None:
     restart = add_command(
         commands,
         "restart",
@@ -78,6 +87,9 @@ def register(commands: Commands) -> None:
     restart.add_argument(
         "--system", action="store_true", help="restart the machine's daemon"
     )
+
+
+def _register_status(commands: Commands) -> None:
     status = add_command(
         commands,
         "status",

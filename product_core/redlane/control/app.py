@@ -9,6 +9,7 @@ import falcon
 import falcon.media
 
 from redlane.control.access import Access, Door
+from redlane.control.crowd import Counted
 from redlane.control.errors import add_error_handlers
 from redlane.control.judging import Contents, Judging
 from redlane.control.membership import Membership
@@ -44,6 +45,7 @@ class Collaborators:
     sessions: SessionControl
     membership: Membership
     door: Door
+    counted: Counted
     reviews: Reviews
     events: EventStream
     metrics: Metrics

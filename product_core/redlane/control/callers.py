@@ -93,6 +93,10 @@ class Admission:
         except KeyError:
             return cls(everybody=True)
 
+    def bounds(self, peer: Peer) -> bool:
+        """Whether the peer is one of many, who must leave room for others."""
+        return self.everybody and not self._administers(peer)
+
     def admits(self, peer: Peer) -> bool:
         """Whether the peer is served at all."""
         return self.everybody or self._is_own(peer)

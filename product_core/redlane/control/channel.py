@@ -73,13 +73,20 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
     parser_class = _Parser
 
     def __init__(
-        self, server: object, sock: socket.socket, *rest: object, **named: object
+        self,
+        server: Any,  # noqa: ANN401  # waitress has no types
+        sock: socket.socket,
+        *rest: object,
+        **named: object,
     ) -> None:
         self.peer = peer_of(sock)
         self._lock = threading.Lock()
         self._at_close: list[Callable[[], None]] = []
-        self._closed = False
+        self._closed, self._serving = False, False
+        self._leave = server.crowd.enter(self.peer)
         super().__init__(server, sock, *rest, **named)
+        if self._leave is None:
+            self.handle_close()
 
     def when_closed(self, function: Callable[[], None]) -> None:
         """Have `function` called when the connection closes; at once if it has."""
@@ -109,16 +116,30 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
 
     def service(self) -> None:
         """Serve one request; what it left to be done at a close is done with."""
+        self._serving = True
         super().service()
         with self._lock:
+            self._serving = False
             self._at_close.clear()
+            closed = self._closed
+        if closed:
+            self._leave_crowd()
 
     def handle_close(self) -> None:
         """Close the connection and let go of the peer."""
         with self._lock:
             self._closed = True
             functions, self._at_close = self._at_close, []
+            serving = self._serving
         for function in functions:
             function()
+        if not serving:  # what nobody waits for any more takes a thread all the same
+            self._leave_crowd()
         self.peer.close()
         super().handle_close()
+
+    def _leave_crowd(self) -> None:
+        with self._lock:
+            leave, self._leave = self._leave, None
+        if leave is not None:
+            leave()

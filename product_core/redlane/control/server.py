@@ -18,6 +18,7 @@ from waitress.adjustments import Adjustments
 from waitress.server import UnixWSGIServer
 
 from redlane.control.channel import ControlChannel
+from redlane.control.crowd import Counted, Crowd
 from redlane.control.lanes import Lanes
 
 __all__ = ["MOST_BODY_BYTES", "ControlServer"]
@@ -26,6 +27,7 @@ MOST_BODY_BYTES = 17 * 1024 * 1024
 """Bodies of this size and more are refused with 413."""
 
 _MOST_CONNECTIONS = 1024
+_MOST_OF_USER = 48
 _MOST_ACCEPTED = 32
 _IDLE_SECONDS = 60
 _CLEANUP_SECONDS = 20
@@ -59,8 +61,17 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
 
     channel_class = ControlChannel
 
-    def __init__(self, application: object, listener: socket.socket) -> None:
-        """Serve `listener`, bound and listening; nothing is accepted before `run`."""
+    def __init__(
+        self,
+        application: object,
+        listener: socket.socket,
+        counted: Counted = lambda _: None,
+    ) -> None:
+        """Serve `listener`, bound and listening; nothing is accepted before `run`.
+
+        By `counted` the connections of one user are bounded.
+        """
+        self.crowd = Crowd(_MOST_OF_USER, counted)
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._listens_until = 0.0
         self._beat: _Beat | None = None

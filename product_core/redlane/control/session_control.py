@@ -139,7 +139,7 @@ class SessionControl:
         session = self._table.get(session_id)
         if session is None and owner is not None and session_id == caller.default:
             with self._counting:
-                self._check_number(caller)
+                self._check_number(caller, is_default=True)
                 return self._table.default_of(owner, self._default_role())
         return session
 
@@ -251,16 +251,18 @@ class SessionControl:
                 ": end one (redlane session kill --session ID)"
             )
 
-    def _check_number(self, caller: Caller) -> None:
-        """Refuse a user who has enough; the caller holds the lock of counting."""
+    def _check_number(self, caller: Caller, *, is_default: bool = False) -> None:
+        """Refuse a user who has enough; to be called with the lock of counting."""
         if caller.only_of is None:
             return
         share = self._share(caller.default)
         running = sum(
-            each.state is SessionState.RUNNING and self._share(each.id) == share
+            each.state is SessionState.RUNNING
+            and each.is_default == is_default
+            and self._share(each.id) == share
             for each in self._table.list()
         )
-        if running > MOST_OPEN:  # one of them is the default session
+        if running >= MOST_OPEN:
             raise TooManySessionsError(
                 f"{MOST_OPEN} sessions of yours are open already: end one "
                 "(redlane session kill --session ID)"

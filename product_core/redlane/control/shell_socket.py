@@ -14,17 +14,19 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
+from redlane.control.crowd import Counted, Crowd
 from redlane.control.hangup import Hangup
 from redlane.control.knocks import Knocks
 from redlane.control.peers import Peer, peer_of
-from redlane.control.protocol import held_line
+from redlane.control.protocol import block_line, held_line
 from redlane.control.shell_frames import Frame, FrameError, read_frame
 from redlane.state.reviews import Review
 
 __all__ = ["ShellSocket"]
 
 _WAITING_THREADS = 2
-_MOST_THREADS = 96
+_MOST_THREADS = 384
+_MOST_OF_USER = 64
 _READ_SECONDS = 5.0
 _WRITE_SECONDS = 5.0
 _PAUSE_SECONDS = 0.2
@@ -44,14 +46,16 @@ class ShellSocket:
         answer: Answer,
         take_back: Callable[[str], None],
         alive: Callable[[], None] = lambda: None,
+        counted: Counted = lambda _: None,
     ) -> None:
         """Answer with `answer`; `take_back` lets go of a review that nobody awaits.
 
         `path` is the listener's. `alive` is called behind each `check`, when
-        connections are accepted indeed.
+        connections are accepted indeed. By `counted` those of one user are bounded.
         """
         self._listener = listener
         self._knocks = Knocks(path)
+        self._crowd = Crowd(_MOST_OF_USER, counted)
         self._answer = answer
         self._take_back = take_back
         self._alive = alive
@@ -155,17 +159,27 @@ class ShellSocket:
         with closing(peer_of(connection)) as peer:
             if self._knocks.is_one(peer):
                 return
-            frame = read_frame(connection, _READ_SECONDS)
-            connection.settimeout(_WRITE_SECONDS)
-            with Hangup(connection) as hangup:
+            leave = self._crowd.enter(peer)
+            if leave is None:
+                connection.sendall(block_line("too many commands of yours at once"))
+                return
+            try:
+                self._serve_peer(connection, peer)
+            finally:
+                leave()
 
-                def on_hold(review: Review) -> None:
-                    hangup.call(lambda: self._take_back(review.id))
-                    with suppress(OSError):  # a client that went is told nothing
-                        connection.sendall(held_line(review))
+    def _serve_peer(self, connection: socket.socket, peer: Peer) -> None:
+        frame = read_frame(connection, _READ_SECONDS)
+        connection.settimeout(_WRITE_SECONDS)
+        with Hangup(connection) as hangup:
 
-                answer = self._answer(frame, peer, on_hold)
-            connection.sendall(answer)
+            def on_hold(review: Review) -> None:
+                hangup.call(lambda: self._take_back(review.id))
+                with suppress(OSError):  # a client that went is told nothing
+                    connection.sendall(held_line(review))
+
+            answer = self._answer(frame, peer, on_hold)
+        connection.sendall(answer)
 
 
 def _has_connection(listener: socket.socket) -> bool:

@@ -1,40 +1,29 @@
 """Every object of the daemon, built once and joined."""
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from redlane.contexts.parse import parse_contents
-from redlane.contexts.shell.acting import Identity, check_acting
-from redlane.contexts.shell.callers_disk import CallersDisk
-from redlane.contexts.shell.content import ShellContent
-from redlane.contexts.shell.disk import OWN_DISK, Disk
 from redlane.control.access import Door
 from redlane.control.app import Collaborators
-from redlane.control.callers import Admission
-from redlane.control.judging import Contents
 from redlane.control.membership import Membership, Place
 from redlane.control.metrics import Metrics
-from redlane.control.peers import Peer
 from redlane.control.processes import Ancestry
 from redlane.control.rendering import Facts, Rendering
 from redlane.control.session_control import SessionControl
 from redlane.control.stream import EventStream
-from redlane.daemon.capabilities import clear_ambient
 from redlane.daemon.options import Options
 from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
+from redlane.daemon.tenancy import tenancy
 from redlane.gate import Gate
-from redlane.model.content import Content
-from redlane.model.policy import Context
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
 from redlane.state.places import Places
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import DEFAULT_SESSION, SessionState, SessionTable
-from redlane.state.shares import KnownUsers, share_of_session
+from redlane.state.shares import Share, share_of_session
 
 __all__ = ["Parts", "build"]
 
@@ -85,28 +74,17 @@ def build(
     booted_since: bool,
 ) -> Parts:
     """Join everything; `booted_since`: the machine started after the last daemon."""
-    if booted_since:  # process ids of before mean nothing now
-        _session_file(paths).unlink(missing_ok=True)
 
     def default_role() -> str | None:
         return options.role or rules.loaded.settings.sevsh.default_role
 
-    if paths.is_system:
-        clear_ambient()
-        check_acting()
-    users = KnownUsers()
-    is_machines = paths.is_system
-    share = users.share if is_machines else share_of_session
-    table = SessionTable(
-        _session_file(paths),
-        default_role=default_role(),
-        share=share if is_machines else lambda _: "",
-    )
-    _seed_default_session(table, options.role, default_role())
-    membership = Membership(users.knows)
-    reviews = Reviews(share=share if is_machines else None)
-    metrics = Metrics()
-    events = EventStream(paths.logs)
+    served = tenancy(is_system=paths.is_system)
+    share = served.share or share_of_session
+    if booted_since:  # process ids of before mean nothing now
+        _session_file(paths).unlink(missing_ok=True)
+    table = _table(paths, options.role, default_role(), served.share)
+    membership, metrics = Membership(served.knows), Metrics()
+    reviews, events = Reviews(share=served.share), EventStream(paths.logs)
     gate = Gate(
         lambda: rules.ruleset,
         table,
@@ -124,16 +102,8 @@ def build(
         lambda: rules.loaded.settings.system.user_roles,
         share,
     )
-    admission = Admission.of_machine() if is_machines else Admission()
-    facts = Facts(
-        paths.socket,
-        paths.run / SHIMS,
-        time.time(),
-        options.only_roles,
-        is_system=is_machines,
-    )
     rendering = Rendering(
-        facts,
+        _facts(paths, options),
         loaded=lambda: rules.loaded,
         default_role=default_role,
         last_reload=lambda: rules.last_reload,
@@ -144,8 +114,9 @@ def build(
     )
     return Parts(
         paths=paths,
-        contents=_contents(_callers_disk if is_machines else _own_disk),
-        door=Door(admission, membership),
+        contents=served.contents,
+        door=Door(served.admission, membership),
+        counted=served.counted,
         gate=gate,
         table=table,
         membership=membership,
@@ -158,31 +129,14 @@ def build(
     )
 
 
-def _contents(disk: Callable[[Peer], Disk]) -> Contents:
-    """How bytes become content, with files as `disk` finds them for who asks."""
-
-    def shell(
-        data: bytes,
-        arguments: tuple[bytes, ...],
-        cwd: str | None,
-        before: bytes,
-        peer: Peer,
-    ) -> Content:
-        return ShellContent(data, arguments, cwd, before, disk(peer))
-
-    def parse(context: Context, data: bytes, peer: Peer) -> Sequence[Content]:
-        return parse_contents(context, data, disk=disk(peer))
-
-    return Contents(parse, shell)
-
-
-def _own_disk(_: Peer) -> Disk:
-    return OWN_DISK
-
-
-def _callers_disk(peer: Peer) -> Disk:
-    identity = Identity(peer.uid, peer.gid, peer.groups)
-    return CallersDisk(peer.pid, identity, lambda: peer.alive)
+def _facts(paths: Paths, options: Options) -> Facts:
+    return Facts(
+        paths.socket,
+        paths.run / SHIMS,
+        time.time(),
+        options.only_roles,
+        is_system=paths.is_system,
+    )
 
 
 def _reload(rules: Rules, paths: Paths, metrics: Metrics) -> Loaded:
@@ -192,13 +146,20 @@ def _reload(rules: Rules, paths: Paths, metrics: Metrics) -> Loaded:
     return fresh
 
 
-def _seed_default_session(
-    table: SessionTable, asked: str | None, default: str | None
-) -> None:
-    """Give the default session its role; one from before a kill stays, unless asked."""
+def _table(
+    paths: Paths, asked: str | None, default: str | None, share: Share | None
+) -> SessionTable:
+    """The sessions, those included that a killed daemon had.
+
+    The default one gets its role; one from before a kill stays, unless asked for.
+    """
+    table = SessionTable(
+        _session_file(paths), default_role=default, share=share or (lambda _: "")
+    )
     session = table.get(DEFAULT_SESSION)
     if session is not None and (asked or session.role is None):
         table.set_role(DEFAULT_SESSION, asked or default)
+    return table
 
 
 def _session_file(paths: Paths) -> Path:

@@ -34,13 +34,16 @@ class Running:
         self._listeners = listeners
         self._notifier = notifier
         self._deadline = 0.0
-        self._server = ControlServer(create_app(self._parts), listeners.control)
+        self._server = ControlServer(
+            create_app(self._parts), listeners.control, parts.counted
+        )
         self._shell = ShellSocket(
             listeners.shell,
             parts.paths.shell_socket,
             shell_desk(parts).answer,
             parts.reviews.cancel,
             notifier.alive,
+            parts.counted,
         )
 
     def take_signals(self) -> None:
