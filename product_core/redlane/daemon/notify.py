@@ -9,6 +9,7 @@ from contextlib import suppress
 __all__ = ["Notifier"]
 
 _MICROSECONDS = 1_000_000
+_SECONDS = 5.0
 _PINGS_A_PERIOD = 2
 """As sd_watchdog_enabled(3) advises: one ping may come late."""
 
@@ -50,7 +51,8 @@ class Notifier:
             return
         kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
         with socket.socket(socket.AF_UNIX, kind) as sending, suppress(OSError):
-            # Should the manager be gone: serving is what matters.
+            # Should the manager be gone, or not listen: serving is what matters.
+            sending.settimeout(_SECONDS)
             sending.sendto(f"{state}\nMAINPID={os.getpid()}".encode(), self._address)
 
 
