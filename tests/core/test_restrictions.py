@@ -91,6 +91,14 @@ def test_both_forms_of_a_modified_content_are_judged(pattern: str) -> None:
     assert (found.content, found.modified_by) == (None, None)
 
 
+@pytest.mark.parametrize("pattern", ["bad", "*"], ids=["before", "after"])
+def test_both_forms_of_a_modified_tool_call_are_judged(pattern: str) -> None:
+    role = [policy("m", "Modify", "bad")]
+    found = verdict(role, added(block(pattern)), CALL, Context.MCP)
+    assert (found.decision, found.policy) == (Decision.BLOCK, "mine")
+    assert verdict(role, None, CALL, Context.MCP).decision is Decision.MODIFY
+
+
 def test_flag_of_the_role_stays_beside_a_flag_of_a_user() -> None:
     role = [policy("f", "Flag", "bad")]
     found = verdict(role, added(block(action="Flag")), "bad")
@@ -245,6 +253,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "unknown context": (block(context="shell"), "did you mean 'Shell'"),
     "misspelled field": (block(patern="x"), "did you mean `pattern`"),
+    "unknown field": (block(when="always"), "unknown field 'when'"),
     "broken pattern": (block("(", type="Regex"), "does not compile"),
     "no id": ({"type": "Simple", "action": "Block", "pattern": "a"}, "entry 1"),
     "empty id": (block(id=""), "`id` must be"),
@@ -266,6 +275,14 @@ def test_policy_that_is_no_restriction_is_refused(document: Any, said: str) -> N
     assert refused.value.findings
     assert said.replace("entry 1", "entry 2") in str(refused.value)
     assert str(refused.value).isprintable()
+
+
+def test_errors_quote_only_so_much() -> None:
+    with pytest.raises(RestrictionsError) as refused:
+        added(*({"id": "\0" * 90_000 + str(each), "action": 1} for each in range(2)))
+    assert len(str(refused.value)) < 1_000
+    for each in refused.value.findings:
+        assert len(each.subject) + len(each.message) < 1_000
 
 
 def test_id_may_be_used_once() -> None:

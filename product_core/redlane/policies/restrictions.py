@@ -18,6 +18,7 @@ from redlane.model.policy import Action, Policy, Role
 from redlane.model.problem import Finding, Severity
 from redlane.plugins import Plugins
 from redlane.policies.asking import compile_problem
+from redlane.policies.fields import POLICY
 from redlane.policies.nearness import short
 from redlane.policies.parsing import ParsedPolicy, parse_policy
 from redlane.policies.policy_document import document_of
@@ -51,6 +52,9 @@ _MOST_TOLD = 100
 """Errors after which the rest is not looked at."""
 
 _Any = TypeVar("_Any")
+
+_LONGEST_TOLD = 300
+"""How many characters of an error and of an id are told."""
 
 _NAME = "restrictions"
 _ACTIONS = (Action.BLOCK, Action.FLAG)
@@ -177,7 +181,7 @@ def _parsed(
     for order, member in members:
         one = _parse(Entry(_NAME, f"entry {order + 1}", member), order, plugins)
         parsed.append(one)
-        findings += [each for each in one.findings if each.severity is Severity.ERROR]
+        findings += map(_bounded, one.findings)
         if one.id and one.id in seen:
             findings.append(_error(one.id, f"the id {short(one.id)} is used twice"))
         seen.add(one.id)
@@ -196,7 +200,11 @@ def _parsed(
 def _parse(entry: Entry, order: int, plugins: Plugins) -> ParsedPolicy:
     why = _refusal(entry.value, plugins.match_types)
     if why is None:
-        return parse_policy(entry, order, plugins)
+        parsed = parse_policy(entry, order, plugins)
+        why = _unknown_field(entry.value, parsed.policy, plugins.match_types)
+        if why is None:
+            errors = tuple(e for e in parsed.findings if e.severity is Severity.ERROR)
+            return replace(parsed, findings=errors)
     name = entry.value.get("id")
     subject = name if isinstance(name, str) else ""
     return ParsedPolicy(entry, subject, None, (_error(subject, why, entry.place),))
@@ -217,6 +225,19 @@ def _refusal(document: object, types: Mapping[str, MatchType]) -> str | None:
     )
 
 
+def _unknown_field(
+    document: Mapping[str, object],
+    policy: Policy | None,
+    types: Mapping[str, MatchType],
+) -> str | None:
+    """Why a policy that is whole is refused all the same: nobody reads a warning."""
+    if policy is None:
+        return None
+    known = {*POLICY, *types[policy.type].fields}
+    unknown = next((name for name in document if name not in known), None)
+    return None if unknown is None else f"unknown field {short(unknown)}: leave it out"
+
+
 def _whole(parsed: Iterable[ParsedPolicy]) -> list[Policy]:
     return [each.policy for each in parsed if each.policy is not None]
 
@@ -231,6 +252,14 @@ def _compiled(
     if rules is None:
         raise RestrictionsError(f"the restrictions cannot be used: {problem}")
     return rules
+
+
+def _bounded(finding: Finding) -> Finding:
+    """A finding whose quotations from a user are not told at any length."""
+    subject, message = finding.subject, finding.message
+    return replace(
+        finding, subject=subject[:_LONGEST_TOLD], message=message[:_LONGEST_TOLD]
+    )
 
 
 def _error(subject: str, message: str, place: str = "") -> Finding:
