@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from installed import Installed, canonical, installed, marker_environment
-from licences import LicenceError, licence
+from licences import LicenceError, compiled_in, licence
 
 __all__ = ["bill", "locked_hashes", "main"]
 
@@ -111,7 +111,16 @@ def _licences(distribution: Installed) -> Document:
 
 
 def _compiled_in(distribution: Installed) -> Iterator[Document]:
-    """What a wheel's own documents say that it was compiled from (PEP 770)."""
+    """What a wheel's own documents (PEP 770), or we, know that is compiled into it."""
+    for known in compiled_in(distribution):
+        purl = f"pkg:generic/{known.name}"
+        yield {
+            "type": "library",
+            "bom-ref": f"{_reference(distribution)}#{purl}",
+            "name": known.name,
+            "licenses": [{"license": {"id": known.identifier}}],
+            "purl": purl,
+        }
     seen = set()
     for path in sorted(distribution.directory.glob("sboms/*.json")):
         for part in json.loads(path.read_text("utf-8")).get("components", ()):

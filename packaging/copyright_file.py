@@ -15,10 +15,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from installed import Installed, installed
-from licences import KNOWN, LicenceError, identify, licence, licence_files
+from licences import (
+    KNOWN,
+    LicenceError,
+    Part,
+    compiled_in,
+    identify,
+    licence,
+    licence_files,
+)
 
 __all__ = ["copyright_file", "holders", "main"]
 
+TEXTS = Path(__file__).with_name("licence_texts")
 HEAD = Path(__file__).with_name("copyright.in")
 
 _OURS = re.compile(r"redlane(-|$)")
@@ -104,8 +113,13 @@ def _paragraph(distribution: Installed, texts: Texts) -> str:
     ]
     if not names:
         names = [_without_file(distribution, expression, texts)]
+    parts = compiled_in(distribution)
+    names = [*dict.fromkeys([*names, *(_part_name(each, texts) for each in parts)])]
     joint = " or " if " OR " in expression and " AND " not in expression else " and "
-    told = [text for name, text in read if not _is_licence(name, text)]
+    told = [f"Compiled in: {each.name}, {each.identifier}" for each in parts]
+    if (distribution.directory / "sboms").is_dir():
+        told.append("Compiled in: see its own documents in sbom.cdx.json beside this")
+    told += [text for name, text in read if not _is_licence(name, text)]
     comment = [f"{distribution.title} {distribution.version}: {expression}", *told]
     return "\n".join(
         [
@@ -138,6 +152,14 @@ def _short_name(
     if identifier in _ON_DEBIAN:
         return _common_name(identifier, texts)
     return texts.name(identifier, _without_holders(text))
+
+
+def _part_name(part: Part, texts: Texts) -> str:
+    """The name of the licence of what is compiled in: its text is kept here."""
+    if part.identifier in _ON_DEBIAN:
+        return _common_name(part.identifier, texts)
+    text = (TEXTS / f"{part.identifier}.txt").read_text("utf-8")
+    return texts.name(part.identifier, text)
 
 
 def _without_file(distribution: Installed, expression: str, texts: Texts) -> str:
@@ -179,6 +201,7 @@ def holders(distribution: Installed, texts: list[str]) -> list[str]:
             f"{distribution.title} {distribution.version}: neither its licence files "
             "nor its metadata name a copyright holder"
         )
+    found += [f"{each.holder} ({each.name})" for each in compiled_in(distribution)]
     return list(dict.fromkeys(found))
 
 

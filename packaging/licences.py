@@ -12,7 +12,16 @@ from pathlib import Path
 
 from installed import Installed
 
-__all__ = ["KNOWN", "Known", "LicenceError", "identify", "licence", "licence_files"]
+__all__ = [
+    "KNOWN",
+    "Known",
+    "LicenceError",
+    "Part",
+    "compiled_in",
+    "identify",
+    "licence",
+    "licence_files",
+]
 
 
 class LicenceError(ValueError):
@@ -20,15 +29,27 @@ class LicenceError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What a wheel has compiled into it without a word in its metadata."""
+
+    name: str
+    identifier: str
+    holder: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """What metadata does not tell, and where it was read.
 
-    `holders` are those of the copyright when the licence file has none in plain lines.
+    An empty `expression` leaves the licence to the metadata; `holders` are those of the
+    copyright when the licence file has none in plain lines.
     """
 
     expression: str
     source: str
     holders: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 KNOWN = {
@@ -36,7 +57,36 @@ KNOWN = {
         "BSD-3-Clause",
         "its LICENSE, three clauses; the classifier `Public Domain` is a mistake",
     ),
-    "google-re2": Known("BSD-3-Clause", "its LICENSE, three clauses"),
+    "cffi": Known(
+        "",
+        "its wheel: symbols of libffi in _cffi_backend",
+        parts=(
+            Part(
+                "libffi",
+                "MIT",
+                "1996-2024 Anthony Green, Red Hat, Inc and others",
+                "LICENSE of libffi",
+            ),
+        ),
+    ),
+    "google-re2": Known(
+        "BSD-3-Clause",
+        "its LICENSE, three clauses; its wheel: symbols of absl and pybind11 in _re2",
+        parts=(
+            Part(
+                "abseil-cpp",
+                "Apache-2.0",
+                "2017 The Abseil Authors",
+                "LICENSE and file headers of Abseil",
+            ),
+            Part(
+                "pybind11",
+                "BSD-3-Clause",
+                "2016 Wenzel Jakob <wenzel.jakob@epfl.ch>",
+                "LICENSE of pybind11",
+            ),
+        ),
+    ),
     "jinja2": Known("BSD-3-Clause", "its LICENSE.txt, three clauses"),
     "typing-extensions": Known(
         "PSF-2.0",
@@ -104,6 +154,13 @@ _WIDER = {
 }
 """Licences whose phrases are in the text of another that says more."""
 
+
+def compiled_in(distribution: Installed) -> tuple[Part, ...]:
+    """What is known to be compiled into a distribution."""
+    known = KNOWN.get(distribution.name)
+    return known.parts if known else ()
+
+
 _NAMES = re.compile(r"(licen[cs]e|copying|copyright|notice)", re.IGNORECASE)
 _NEVER = re.compile(r"(^sboms$|\.py$|\.json$)")
 
@@ -133,8 +190,9 @@ def licence(distribution: Installed) -> str:
 
 def _claimed(distribution: Installed) -> str | None:
     metadata = distribution.metadata
-    if distribution.name in KNOWN:
-        return KNOWN[distribution.name].expression
+    known = KNOWN.get(distribution.name)
+    if known and known.expression:
+        return known.expression
     if metadata["License-Expression"]:
         return " ".join(str(metadata["License-Expression"]).split())
     classifiers = [

@@ -73,7 +73,8 @@ def test_document_has_the_form_of_the_specification(real: Path) -> None:
     }
     for each in document["components"]:
         assert set(each) <= allowed
-        assert {"type", "name", "version", "purl", "bom-ref"} <= set(each)
+        assert {"type", "name", "purl", "bom-ref"} <= set(each)
+        assert "version" in each or each["purl"].startswith("pkg:generic/")
         assert each["type"] in {"application", "library"}
         for reference in each.get("externalReferences", ()):
             for value in reference["hashes"]:
@@ -122,6 +123,14 @@ def test_what_a_wheel_was_compiled_from_is_listed(tmp_path: Path) -> None:
     (rusty, crate) = document["components"]
     assert crate["purl"] == "pkg:cargo/crate@2"
     assert needs(document, rusty["bom-ref"]) == [crate["bom-ref"]]
+
+
+def test_what_is_known_to_be_compiled_in_is_listed(tmp_path: Path) -> None:
+    document = bill(real_site("redlane", tmp_path / "site"))
+    named = {each["name"]: each["licenses"] for each in document["components"]}
+    assert named["abseil-cpp"] == [{"license": {"id": "Apache-2.0"}}]
+    (re2,) = (each for each in document["components"] if each["name"] == "google-re2")
+    assert len(needs(document, re2["bom-ref"])) == 2
 
 
 def test_markers_and_extras_decide_what_is_needed(tmp_path: Path) -> None:

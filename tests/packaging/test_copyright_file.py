@@ -141,6 +141,21 @@ def test_licences_of_what_is_bundled_in_a_bundle_are_told(tmp_path: Path) -> Non
     assert outer["Comment"].endswith("\n.\nThis product includes\n.\nthings of others.")
 
 
+def test_what_is_compiled_into_a_bundle_is_told(tmp_path: Path) -> None:
+    paragraphs = parse(copyright_file(real_site("redlane", tmp_path / "site")))
+    (re2,) = (each for each in paragraphs if "google-re2" in each.get("Comment", ""))
+    assert "2017 The Abseil Authors (abseil-cpp)" in re2["Copyright"]
+    assert "2016 Wenzel Jakob" in re2["Copyright"]
+    assert "Apache-2.0" in names(re2["License"])
+
+
+def test_texts_that_are_kept_here_are_what_they_are_called() -> None:
+    kept = list((ROOT / "packaging" / "licence_texts").iterdir())
+    assert {path.stem for path in kept} >= {"MIT", "BSD-3-Clause"}
+    for path in kept:
+        assert identify(path.read_text()) == {path.stem}
+
+
 def test_licence_nobody_knows_is_passed_on_whole(tmp_path: Path) -> None:
     text = "Copyright 2020 Ada\nBeerware: buy me one.\n"
     write_distribution(
@@ -242,6 +257,7 @@ def test_licence_files_of_what_is_installed_agree_with_its_metadata(real: Path) 
 
 def test_known_facts_name_their_source() -> None:
     assert all(each.source for each in KNOWN.values())
+    assert all(part.source for each in KNOWN.values() for part in each.parts)
 
 
 def test_texts_are_told_apart() -> None:
