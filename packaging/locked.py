@@ -1,20 +1,21 @@
 """Prints the part of the lock that some distributions of ours need, hashes included.
 
-    locked.py [--without NAME]… [--name NAME]… [DIRECTORY]…
+    locked.py [--without NAME]… [--beyond DIRECTORY]… [--name NAME]… [DIRECTORY]…
 
 Nothing is resolved: the lock says for each release what wants it ("via"), and this
-follows those words down from what the pyproject.toml of each DIRECTORY names.
+follows those words down from what the pyproject.toml of each DIRECTORY names. What the
+distributions of --beyond need is there already, and left out.
 """
 
 import argparse
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Pin", "closure", "main", "read_lock"]
+__all__ = ["Pin", "closure", "main", "needed", "read_lock"]
 
 ROOT = Path(__file__).resolve().parent.parent
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -70,23 +71,33 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def needed(
+    pins: Mapping[str, Pin], directories: Iterable[Path], names: Iterable[str] = ()
+) -> dict[str, Pin]:
+    """What distributions of ours need; one line of complaint when the lock lacks it."""
+    found = [_roots(directory) for directory in directories]
+    ours = {name for name, _ in found}
+    roots = set(names).union(*(wanted for _, wanted in found))
+    if missing := roots - pins.keys() - ours - {"redlane"}:
+        raise SystemExit(f"locked.py: not in the lock: {', '.join(sorted(missing))}")
+    return {pin.name: pin for pin in closure(pins, roots)}
+
+
 def main() -> None:
-    """Print the lines; end with one line of complaint when the lock lacks a name."""
+    """Print the lines."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--without", action="append", default=[], type=_normal)
+    parser.add_argument("--beyond", action="append", default=[], type=Path)
     parser.add_argument("--name", action="append", default=[], type=_normal)
     parser.add_argument("directory", nargs="*", type=Path)
-    arguments = parser.parse_args()
+    given = parser.parse_args()
     pins = read_lock((ROOT / "constraints.txt").read_text(encoding="utf-8"))
-    found = [_roots(directory) for directory in arguments.directory]
-    ours = {name for name, _ in found}
-    roots = set(arguments.name).union(*(wanted for _, wanted in found)) - ours
-    if missing := roots - pins.keys():
-        raise SystemExit(f"locked.py: not in the lock: {', '.join(sorted(missing))}")
-    for name in arguments.without:
+    for name in given.without:
         pins.pop(name, None)
-    for pin in closure(pins, roots):
-        sys.stdout.write(f"{pin.text}\n")
+    there = needed(pins, given.beyond)
+    for name, pin in needed(pins, given.directory, given.name).items():
+        if name not in there:
+            sys.stdout.write(f"{pin.text}\n")
 
 
 if __name__ == "__main__":

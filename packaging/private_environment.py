@@ -50,9 +50,8 @@ class Environment:
         return self.place / "lib" / f"python{self.series}" / "site-packages"
 
     def lay_out(self) -> None:
-        """Make it, empty."""
-        self.site.mkdir(parents=True)
-        (self.place / "bin").mkdir()
+        """Make it, with an interpreter and nothing else."""
+        (self.place / "bin").mkdir(parents=True)
         (self.place / "bin" / "python3").symlink_to("/usr/bin/python3")
         text = _CONFIGURATION.format(series=self.series)
         (self.place / "pyvenv.cfg").write_text(text, encoding="utf-8")
@@ -105,17 +104,22 @@ def _name(directory: Path) -> str:
 def main() -> None:
     """Make the environment and the commands."""
     parser = argparse.ArgumentParser(description=__doc__)
-    for option in ("--pip", "--series", "--wheelhouse", "--locked", "--wheels"):
+    for option in ("--pip", "--series", "--wheelhouse", "--wheels"):
         parser.add_argument(option, required=True)
+    parser.add_argument("--locked", type=Path, required=True)
+    parser.add_argument("--layer", action="store_true", help="add to what is there")
     parser.add_argument("root", type=Path)
     parser.add_argument("prefix", type=Path)
     parser.add_argument("directory", type=Path, nargs="+")
     given = parser.parse_args()
     environment = Environment(given.root, given.prefix, given.series)
     names = [_name(directory) for directory in given.directory]
-    environment.lay_out()
-    locked = ("--require-hashes", "--requirement", given.locked)
-    _install(given.pip, environment, "--find-links", given.wheelhouse, *locked)
+    environment.site.mkdir(parents=True)
+    if not given.layer:
+        environment.lay_out()
+    if given.locked.read_text(encoding="utf-8"):
+        locked = ("--require-hashes", "--requirement", str(given.locked))
+        _install(given.pip, environment, "--find-links", given.wheelhouse, *locked)
     _install(given.pip, environment, "--find-links", given.wheels, *names)
     environment.tidy()
     for name in names:
