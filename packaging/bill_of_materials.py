@@ -75,7 +75,7 @@ def _component(
     distribution: Installed, hashes: Mapping[tuple[str, str], list[str]]
 ) -> Document:
     key = (distribution.name, distribution.version)
-    summary = distribution.metadata["Summary"]
+    summary = distribution.metadata.get("Summary")
     known = [{"alg": "SHA-256", "content": each} for each in hashes.get(key, [])]
     ours = _OURS.match(distribution.name)
     return {

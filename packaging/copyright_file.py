@@ -221,7 +221,7 @@ def _holders_in(text: str) -> Iterator[str]:
 def _authors(distribution: Installed) -> Iterator[str]:
     """Who the metadata says wrote it, else who keeps it."""
     for name in ("Author", "Author-email", "Maintainer", "Maintainer-email"):
-        value = distribution.metadata[name]
+        value = distribution.metadata.get(name)
         if value:
             yield " ".join(str(value).split())
             return

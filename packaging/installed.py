@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from email.message import Message
 from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
+from typing import cast
 
 from markers import holds
 
@@ -74,15 +75,16 @@ def installed(site: Path) -> list[Installed]:
 
 def _read(directory: Path) -> Installed:
     distribution = PathDistribution(directory)
-    metadata = distribution.metadata
-    title, version = metadata["Name"], metadata["Version"]
+    # A message, whatever the protocol in its place says: `get` does not complain.
+    metadata = cast("Message", distribution.metadata)
+    title, version = metadata.get("Name"), metadata.get("Version")
     if not title or not version:
         raise ValueError(f"{directory}: METADATA has no name or no version")
     return Installed(
         canonical(title),
         title,
         version,
-        metadata,  # type: ignore[arg-type]  # a message, whatever its protocol says
+        metadata,
         directory,
         _places(distribution, directory),
     )

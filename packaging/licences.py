@@ -193,14 +193,14 @@ def _claimed(distribution: Installed) -> str | None:
     known = KNOWN.get(distribution.name)
     if known and known.expression:
         return known.expression
-    if metadata["License-Expression"]:
-        return " ".join(str(metadata["License-Expression"]).split())
+    if metadata.get("License-Expression"):
+        return " ".join(str(metadata.get("License-Expression")).split())
     classifiers = [
         each.rpartition(" :: ")[2]
         for each in metadata.get_all("Classifier") or ()
         if each.startswith("License :: ")
     ]
-    for candidates in ([metadata["License"] or ""], classifiers):
+    for candidates in ([metadata.get("License") or ""], classifiers):
         named = {_SPELLINGS.get(each.strip().lower()) for each in candidates}
         if len(named) == 1:
             (one,) = named
