@@ -41,7 +41,7 @@ def serve(
     `announce` gets the line that says where, once connections are accepted. Raises
     OperatorError for what the operator can mend.
     """
-    start_logging(settings.log_level)
+    start_logging(settings.log_level, environ)
     shared = _prepare(settings, environ)
     for each in readiness.warnings(settings, environ):
         _log.warning(each)
