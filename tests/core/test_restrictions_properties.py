@@ -4,17 +4,16 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from engine_samples import policy, rules, sample_types
+from engine_samples import policy, rules
 from hypothesis import given
 from hypothesis import strategies as st
+from restriction_samples import TYPES, added, verdict
 
 from redlane.contexts.parse import parse_contents
 from redlane.engine.judge import judge
 from redlane.model.content import TextContent
-from redlane.model.matching import MatchType
 from redlane.model.policy import Action, Context, Policy
-from redlane.model.verdict import Decision, Verdict
-from redlane.plugins import find_plugins
+from redlane.model.verdict import Decision
 from redlane.policies.policy_document import document_of
 from redlane.policies.restrictions import (
     Restrictions,
@@ -22,7 +21,6 @@ from redlane.policies.restrictions import (
     parse_restrictions,
 )
 
-TYPES: dict[str, MatchType] = {**find_plugins().match_types, **sample_types()}
 WORDS = ("bad", "worse", "*", "fine")
 OUTCOMES = {
     "Word": ("", "yes:"),
@@ -68,18 +66,7 @@ ASKED = st.sampled_from((Context.NETWORK, Context.SHELL, Context.INBOUND, Contex
 
 
 def made(members: list[Policy]) -> Restrictions:
-    return parse_restrictions({"policies": [*map(document_of, members)]}, TYPES)
-
-
-def verdict(
-    role: list[Policy],
-    restrictions: Restrictions | None,
-    text: str,
-    context: Context = Context.NETWORK,
-) -> Verdict:
-    contents = parse_contents(context, text.encode())
-    added = () if restrictions is None else restrictions.slices
-    return judge(rules(*role, types=TYPES), "r", contents, added)
+    return added(*map(document_of, members))
 
 
 @given(ROLES, SETS, TEXTS, ASKED)
