@@ -267,3 +267,20 @@ def test_reviews_are_decided_by_their_owner_and_not_by_others(
     assert alice.api("GET", path)[1]["state"] == "waiting"
     assert alice.api("POST", path, {"decision": "block"})[0] == 200
     assert bob.api("GET", "/api/reviews?over=true")[1]["reviews"] == []
+
+
+def test_manual_has_the_table_of_rights() -> None:
+    page = Path(__file__).parents[2] / "docs" / "system-wide.md"
+    rows = [
+        [cell.strip() for cell in line.strip("|\n").split("|")]
+        for line in page.read_text().splitlines()
+        if line.startswith(("| `GET", "| `P", "| `D"))
+    ]
+    columns = (Who.ADMINISTRATOR, Who.USER, Who.SUPERVISOR, Who.MEMBER)
+    told = {
+        tuple(row[0].strip("`").split()): {
+            who for who, cell in zip(columns, row[1:], strict=True) if cell != "no"
+        }
+        for row in rows
+    }
+    assert told == {key: RIGHTS[key] & set(columns) for key in RIGHTS}

@@ -134,12 +134,12 @@ def connections(socket: str, count: int, refused: int) -> str:
     """A program that keeps connections open; it tells when so many are refused."""
     return (
         "import select, socket, sys\n"
-        "links = [socket.socket(socket.AF_UNIX) for _ in range(%d)]\n"
-        "for link in links: link.connect('/run/redlane/%s')\n"
-        "while len(select.select(links, [], [])[0]) < %d: pass\n"
+        f"links = [socket.socket(socket.AF_UNIX) for _ in range({count})]\n"
+        f"for link in links: link.connect('/run/redlane/{socket}')\n"
+        f"while len(select.select(links, [], [])[0]) < {refused}: pass\n"
         "print('refused', flush=True)\n"
         "sys.stdin.read()\n"
-    ) % (count, socket, refused)
+    )
 
 
 @pytest.mark.parametrize(("socket", "most"), [("shell.sock", 64), ("control.sock", 48)])
@@ -151,8 +151,7 @@ def test_connections_of_one_user_leave_room_for_others(
     process = whole.spawn(ALICE, sys.executable, "-c", program)
     try:
         assert process.stdout is not None
-        refused = int(process.stdout.readline().split()[1])
-        assert refused >= 9
+        assert process.stdout.readline() == "refused\n"
         assert bob.analyze("ls")["verdict"] == "ALLOW"
         ran = whole.run(BOB, "-c", "echo heard", program=REDLANE_SH)
         assert ran.out == "heard\n", ran
