@@ -4,6 +4,7 @@ import json
 import stat
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from types import MappingProxyType
 
 import pytest
@@ -180,3 +181,40 @@ def test_restrictions_of_an_unknown_digest_are_an_error(tmp_path: Path) -> None:
     stranger = Session("x", "r", restrictions="0" * 64)
     with pytest.raises(RedlaneError):
         sessions.restrictions(stranger, MappingProxyType(TYPES))
+
+
+def test_sessions_that_come_and_go_at_once_keep_their_restrictions(
+    bench: Bench,
+) -> None:
+    sets = [restrictions(), restrictions("worse")]
+    wrong: list[Decision] = []
+
+    def come_and_go(number: int) -> None:
+        for turn in range(15):
+            made = bench.sessions.create(restrictions=sets[(number + turn) % 2])
+            for text, right in (
+                ("bad worse", Decision.BLOCK),
+                ("good", Decision.ALLOW),
+            ):
+                if decide(bench, made, text) is not right:
+                    wrong.append(right)
+            bench.sessions.end(made.id)
+
+    threads = [Thread(target=come_and_go, args=(each,)) for each in range(6)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
+    assert kept(bench.directory) == []
+
+
+def test_kept_restrictions_are_written_again_when_their_file_is_gone(
+    bench: Bench,
+) -> None:
+    first = bench.sessions.create(restrictions=restrictions())
+    (name,) = kept(bench.directory)
+    (bench.directory / "restrictions" / name).unlink()
+    bench.sessions.create(restrictions=restrictions())
+    assert kept(bench.directory) == [name]
+    assert decide(Bench(bench.directory, bench.ruleset), first) is Decision.BLOCK

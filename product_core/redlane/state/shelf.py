@@ -36,10 +36,10 @@ class Shelf:
 
     def put(self, restrictions: Restrictions) -> None:
         """Keep `restrictions`; raises UsageError when that is not possible."""
-        if restrictions.digest in self._kept:
-            return
+        file = self._file(restrictions.digest)
         try:
-            write_whole(self._file(restrictions.digest), restrictions.text)
+            if restrictions.digest not in self._kept or not file.exists():
+                write_whole(file, restrictions.text)
         except OSError as error:
             raise UsageError(
                 f"{self._directory}: the session's restrictions cannot be kept "
