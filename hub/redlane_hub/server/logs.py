@@ -59,6 +59,7 @@ def start_logging(level: str, environ: Mapping[str, str]) -> None:
     handler: logging.Handler
     if is_journal(environ):
         handler = JournalHandler(_fields_of)
+        handler.setFormatter(logging.Formatter())
     else:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(JsonLines())

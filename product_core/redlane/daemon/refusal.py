@@ -5,17 +5,18 @@ the next daemon at once, to fail likewise; and who waits is to learn why.
 """
 
 import json
-import os
 import select
 import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 
+from redlane.control.callers import Admission
 from redlane.control.peers import Peer, peer_of
 from redlane.control.processes import SUPERVISOR, ancestry
 from redlane.control.protocol import block_line, finding_document
 from redlane.control.sockets import PassedSocket
+from redlane.daemon.listeners import SHELL
 from redlane.model.problem import Finding
 
 __all__ = ["turn_away"]
@@ -23,26 +24,28 @@ __all__ = ["turn_away"]
 _ANSWER_SECONDS = 2.0
 _READ_SECONDS = 1.0
 _PIECE = 64 * 1024
-_ROOT = 0
 _LOAD_ERRORS = "422 Unprocessable Entity"
 _UNAVAILABLE = "503 Service Unavailable"
 
 
 def turn_away(
-    passed: Sequence[PassedSocket], shell: str, error: str, findings: Sequence[Finding]
+    passed: Sequence[PassedSocket],
+    admission: Admission,
+    error: str,
+    findings: Sequence[Finding] = (),
 ) -> None:
-    """Answer every connection that waits with why nothing runs; `shell` is a name.
+    """Answer every connection that waits with why nothing runs; a command is blocked.
 
-    A command is blocked. The `findings` are for those only who may reload policies.
+    The `findings` are for those only who may reload policies.
     """
     deadline = time.monotonic() + _ANSWER_SECONDS
     answered = []
     for name, listener in passed:
         for connection in _waiting(listener, deadline):
-            if name == shell:
+            if name == SHELL:
                 answer = block_line(error)
             else:
-                told = findings if _may_reload(connection) else ()
+                told = findings if _may_reload(connection, admission) else ()
                 status = _LOAD_ERRORS if findings else _UNAVAILABLE
                 answer = _refusal(status, error, told)
             with suppress(OSError):
@@ -66,14 +69,15 @@ def _waiting(listener: socket.socket, deadline: float) -> Iterator[socket.socket
             return
 
 
-def _may_reload(connection: socket.socket) -> bool:
-    """Whether it is the daemon's user or root who asks, from outside all sessions."""
+def _may_reload(connection: socket.socket, admission: Admission) -> bool:
+    """Whether it is an administrator who asks, from outside all sessions."""
     try:
         peer = peer_of(connection)
     except OSError:
         return False
     with closing(peer):
-        return peer.uid in {os.geteuid(), _ROOT} and _is_outside(peer)
+        known = admission.admits(peer) and not admission.bounds(peer)
+        return known and _is_outside(peer)
 
 
 def _is_outside(peer: Peer) -> bool:

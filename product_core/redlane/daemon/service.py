@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from redlane.control.callers import Admission
 from redlane.control.processes import Ancestry
 from redlane.control.sockets import PassedSocket, passed_sockets, private_directory
 from redlane.daemon.findings import fields_of, line_of
 from redlane.daemon.journal import journal_of
 from redlane.daemon.lifecycle import Outcome, Report
-from redlane.daemon.listeners import SHELL, listen
+from redlane.daemon.listeners import listen
 from redlane.daemon.lock import DaemonLock
 from redlane.daemon.logs import start_logging
 from redlane.daemon.notify import Notifier
@@ -62,12 +63,13 @@ def serve(start: Start, report: Report) -> int:
     as well, whatever it was that went wrong.
     """
     passed = passed_sockets(start.environ)
+    admission = Admission.of_machine() if start.paths.is_system else Admission()
     try:
         errors = _serve(start, passed, report)
     except Exception as error:
         known = isinstance(error, RedlaneError)
         reason = str(error) if known else "internal error (see its log)"
-        turn_away(passed, SHELL, f"the daemon does not start: {reason}", ())
+        turn_away(passed, admission, f"the daemon does not start: {reason}")
         raise
     if not errors:
         return 0
@@ -79,7 +81,7 @@ def serve(start: Start, report: Report) -> int:
         report(Outcome(os.getpid(), errors=lines))
     Notifier(start.environ).failed(lines[0])
     count = f"{len(errors)} load error{'s' * (len(errors) > 1)}"
-    turn_away(passed, SHELL, f"{count}: the daemon does not start", errors)
+    turn_away(passed, admission, f"{count}: the daemon does not start", errors)
     return _FAILED
 
 
