@@ -43,6 +43,13 @@ def test_session_is_opened_with_restrictions(shared: Home) -> None:
     assert verdict(shared, other, "cat secret")["verdict"] == "ALLOW"
 
 
+def test_list_of_sessions_tells_which_are_restricted(shared: Home) -> None:
+    session = opened(shared, block(), label="mine")
+    lines = shared.run("session", "list").out.splitlines()
+    assert f"{session['id']}  running, role guard with restrictions, mine" in lines
+    assert "default  running, role guard" in lines
+
+
 def test_id_of_the_role_s_policy_is_told_apart(shared: Home) -> None:
     session = opened(shared, block(id="no-rm"))
     ours, theirs = (verdict(shared, session, each) for each in ("secret", "rm -rf /"))

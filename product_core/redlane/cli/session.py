@@ -104,6 +104,8 @@ def _line(session: dict[str, Any]) -> str:
     role = session["role"] or "none"
     if not session["role_loaded"]:
         role += " (everything is blocked)"
+    if session["restricted"]:
+        role += " with restrictions"
     label = f", {session['label']}" if session["label"] else ""
     return f"{session['id']}  {session['state']}, role {role}{label}"
 
