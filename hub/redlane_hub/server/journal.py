@@ -62,7 +62,7 @@ class JournalHandler(logging.Handler):
             kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
             with socket.socket(socket.AF_UNIX, kind) as sending:
                 sending.sendto(entry, self._address)
-        except Exception:  # noqa: BLE001  # the boundary of every logging handler
+        except (OSError, TypeError, ValueError):
             self.handleError(record)
 
 

@@ -59,7 +59,7 @@ class JournalHandler(logging.Handler):
                 if value is not None:
                     lines[f"REDLANE_{name.upper()}"] = value
             self._journal.sendv(*(_line(*each) for each in lines.items()))
-        except Exception:  # noqa: BLE001  # the boundary of every logging handler
+        except (OSError, TypeError, ValueError):
             self.handleError(record)
 
 
