@@ -35,14 +35,17 @@ SOURCE_DATE_EPOCH=$(dpkg-parsechangelog -l $changelog -S Timestamp)
 export SOURCE_DATE_EPOCH
 umask 022
 
+git -c core.quotePath=false ls-files >"$scratch/listed" ||
+    fail "the packages are made of what git tracks: build them in a clone of the repository"
 untracked=$(git ls-files --others --exclude-standard -- '*.py' '*.json' '*.[ch]' packaging)
+# shellcheck disable=SC2086  # one line
 [ -z "$untracked" ] || echo "redlane: left out, since git does not track it:" $untracked >&2
 
 # The upstream tarball, as a release has it, and the tree that it makes with debian/ in place.
 mkdir -p "$scratch/build"
-git -c core.quotePath=false ls-files | while IFS= read -r each; do
+while IFS= read -r each; do
     [ ! -f "$each" ] || printf '%s\n' "$each"
-done >"$scratch/tracked"
+done <"$scratch/listed" >"$scratch/tracked"
 tar --create --files-from="$scratch/tracked" --sort=name --owner=0 --group=0 --numeric-owner \
     --mode=go=rX,u+rw,a-s --mtime="@$SOURCE_DATE_EPOCH" --format=gnu \
     --transform="s,^,redlane-$upstream/,S" |
@@ -62,6 +65,7 @@ fi
 
 cat >"$scratch/inside.sh" <<EOF
 set -eu
+unset MAKEFLAGS MFLAGS MAKELEVEL
 cd "\$1/build/redlane-$upstream"
 export REDLANE_FAST=${REDLANE_FAST:-0} REDLANE_WHEELHOUSE="\$1/wheelhouse"
 export SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH LC_ALL=C.UTF-8
@@ -87,10 +91,11 @@ else
     rm -rf "$source"
 fi
 
-rm -rf "dist/deb/$suite.new"
-mkdir -p "dist/deb/$suite.new"
-mv "$scratch"/build/* "dist/deb/$suite.new"
-cp "$scratch/log" "dist/deb/$suite.new/build.log"
+mkdir -p dist/deb
+new=$(mktemp -d "dist/deb/.$suite.XXXXXX")
+chmod 755 "$new"
+mv "$scratch"/build/* "$new"
+cp "$scratch/log" "$new/build.log"
 rm -rf "dist/deb/$suite"
-mv "dist/deb/$suite.new" "dist/deb/$suite"
+mv "$new" "dist/deb/$suite"
 ls -sh "dist/deb/$suite"/*.deb
