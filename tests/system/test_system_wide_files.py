@@ -78,6 +78,13 @@ def test_links_into_homes_of_others_tell_nothing(whole: Machine, alice: Person) 
     assert answers[0] == answers[1]
 
 
+def test_links_of_the_caller_are_followed(whole: Machine, alice: Person) -> None:
+    """A link counts by the name of what it leads to, as the caller reaches it."""
+    link = whole.home_of(ALICE) / "harmless"
+    link.symlink_to("/usr/bin/rm")
+    assert "no-rm" in alice.analyze(f"{link} -rf x")["reason"]
+
+
 def test_home_is_that_of_the_caller(whole: Machine, alice: Person) -> None:
     files_of(ALICE, whole.home_of(ALICE) / "here.sh", "rm -rf /\n")
     assert "no-rm" in alice.analyze("bash ~/here.sh")["reason"]

@@ -85,8 +85,8 @@ def refusal(caller: Caller) -> str:
         case Who.LOST:
             return (
                 f"the caller may be left over from session {standing.session}, whose "
-                f"supervisor was killed: ask from a login that is older than it, or "
-                f"restart the daemon"
+                f"supervisor was killed: ask from a login that is older than it, have "
+                "an administrator kill that session, or restart the daemon"
             )
         case _:
             return f"who asks cannot be told: {standing.reason}"

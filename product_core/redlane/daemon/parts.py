@@ -85,14 +85,6 @@ def build(
     table = _table(paths, options.role, default_role(), served.share)
     membership, metrics = Membership(served.knows), Metrics()
     reviews, events = Reviews(share=served.share), EventStream(paths.logs)
-    gate = Gate(
-        lambda: rules.ruleset,
-        table,
-        events,
-        reviews,
-        lambda: rules.loaded.settings.review,
-        places=Places(share=share),
-    )
     sessions = SessionControl(
         table,
         membership,
@@ -117,7 +109,7 @@ def build(
         contents=served.contents,
         door=Door(served.admission, membership),
         counted=served.counted,
-        gate=gate,
+        gate=_gate(rules, table, events, reviews, Places(share=share)),
         table=table,
         membership=membership,
         sessions=sessions,
@@ -126,6 +118,23 @@ def build(
         metrics=metrics,
         rendering=rendering,
         reload=partial(_reload, rules, paths, metrics),
+    )
+
+
+def _gate(
+    rules: Rules,
+    table: SessionTable,
+    events: EventStream,
+    reviews: Reviews,
+    places: Places,
+) -> Gate:
+    return Gate(
+        lambda: rules.ruleset,
+        table,
+        events,
+        reviews,
+        lambda: rules.loaded.settings.review,
+        places=places,
     )
 
 
