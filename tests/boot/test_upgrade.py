@@ -20,7 +20,7 @@ LOG = "/home/ada/log"
 KEEP = ("-o", "Dpkg::Options::=--force-confold")
 LOOP = """\
 while :; do
-    bash -c 'rm -rf ~/kept' 2>/dev/null; echo "rm $?"
+    bash -c 'rm -rf ~' 2>/dev/null; echo "rm $?"
     bash -c 'echo ran' 2>/dev/null; echo "echo $?"
 done >>~/log
 """

@@ -1,6 +1,7 @@
 """Ordinary users under the machine's daemon: guarded, and out of each other's reach."""
 
 import json
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -117,12 +118,13 @@ def test_role_that_users_are_not_given_is_refused(people: People, role: str) -> 
 @pytest.fixture
 def session(people: People) -> Iterator[str]:
     """A session of ada's, with something running in it."""
-    words = "redlane run --label adas -- sleep infinity"
+    label = f"adas-{secrets.token_hex(4)}"
+    words = f"redlane run --label {label} -- sleep infinity"
     started = "systemd-run --quiet --collect --uid=ada"
     people.machine.run(f"{started} sh -c 'cd /home/ada; exec {words}'")
-    people.machine.until("redlane session list | grep -q adas")
+    people.machine.until(f"redlane session list | grep -q {label}")
     listed = ask(people.machine, "/api/sessions").body["sessions"]
-    (mine,) = (str(each["id"]) for each in listed if each["label"] == "adas")
+    (mine,) = (str(each["id"]) for each in listed if each["label"] == label)
     yield mine
     kill = ("redlane", "session", "kill", "--session", mine)
     people.machine.run(kill, check=False)
