@@ -85,6 +85,52 @@ def test_links_of_the_caller_are_followed(whole: Machine, alice: Person) -> None
     assert "no-rm" in alice.analyze(f"{link} -rf x")["reason"]
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/proc/self/root{place}/job.sh",
+        "/proc/{pid}/root{place}/job.sh",
+        "/proc/self/cwd{place}/job.sh",
+        "/proc/self/environ",
+        "/proc/{pid}/environ",
+        "{place}/root{place}/job.sh",
+        "{place}/loop",
+    ],
+)
+def test_ways_through_proc_hide_no_script(
+    whole: Machine, alice: Person, path: str
+) -> None:
+    """They lead the daemon elsewhere than the shell: neither judged, nor told."""
+    place = whole.home_of(ALICE)
+    files_of(ALICE, place / "job.sh", "rm -rf /\n")
+    for name, target in (("root", "/proc/self/root"), ("loop", "loop")):
+        if not (place / name).is_symlink():
+            (place / name).symlink_to(target)
+    named = path.format(place=place, pid=alice.pid)
+    for command in (f"bash {named}", f". {named}", named):
+        answer = alice.analyze(command)
+        assert (answer["verdict"], answer["policy"]) == ("BLOCK", None), answer
+        assert "cannot be read" in answer["reason"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat /dev/stdin | sh",
+        "bash <(echo hi)",
+        "/usr/bin/ls -l",
+        "cat /etc/shadow",
+        "bash /nowhere/job.sh",
+        "./nothing",
+        "cat /proc/cpuinfo",
+    ],
+)
+def test_everyday_commands_are_not_blocked_for_their_files(
+    alice: Person, command: str
+) -> None:
+    assert alice.analyze(command)["verdict"] == "ALLOW"
+
+
 def test_home_is_that_of_the_caller(whole: Machine, alice: Person) -> None:
     files_of(ALICE, whole.home_of(ALICE) / "here.sh", "rm -rf /\n")
     assert "no-rm" in alice.analyze("bash ~/here.sh")["reason"]

@@ -2,13 +2,15 @@
 
 The machine's daemon judges for everybody. It opens nothing that the caller could not
 open, and the file that it opens is the one that the caller's shell would run, whatever
-each of them has mounted. What cannot be opened so is not judged: Block.
+each of them has mounted. What cannot be opened so is not judged: Block. That goes for
+all that /proc makes up as well, which is another thing for each process that looks.
 """
 
 import ctypes
 import errno
 import os
 import pwd
+import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +23,9 @@ __all__ = ["CallersDisk"]
 
 _OPENAT2 = 437
 _NO_MAGIC_LINKS, _IN_ROOT = 0x02, 0x10
+_DESCRIPTOR = re.compile(r"/dev/(std(in|out|err)|fd/[0-9]+)|/proc/self/fd/[0-9]+")
+_PROC_MAGIC = 0x9FA0
+_STATFS_BYTES = 256
 _LOOKING = os.O_PATH | os.O_CLOEXEC
 _ROOT = 0
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -50,12 +55,23 @@ class CallersDisk:
         self._is_alive = is_alive
 
     def open(self, path: str) -> int | None:
-        """A descriptor, opened with the caller's rights."""
+        """A descriptor, opened with the caller's rights.
+
+        What is already open, under the names of descriptors, is no file on a disk.
+        """
+        if _DESCRIPTOR.fullmatch(path):
+            return None
         with self._looking(path) as root:
-            return self._open(root, path, READING)
+            opened = self._open(root, path, READING)
+            if opened is not None and _is_of_proc(opened):
+                os.close(opened)
+                raise OSError(errno.EXDEV, "it is another for each who looks")
+            return opened
 
     def link_target(self, path: str) -> str | None:
         """Where a link leads; only the last part of the name counts for others."""
+        if _DESCRIPTOR.fullmatch(path):
+            return None
         with self._looking(path) as root:
             itself = self._open(root, path, _LOOKING | os.O_NOFOLLOW)
             if itself is None or not _closing(itself, _is_link):
@@ -128,6 +144,14 @@ def _closing(descriptor: int, ask: Callable[[int], Told]) -> Told:
         return ask(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _is_of_proc(descriptor: int) -> bool:
+    """Whether a file is of procfs; when that cannot be told, it counts as such."""
+    found = ctypes.create_string_buffer(_STATFS_BYTES)
+    if _libc.fstatfs(descriptor, found) != 0:
+        return True
+    return ctypes.c_long.from_buffer(found).value == _PROC_MAGIC  # f_type comes first
 
 
 def _is_link(descriptor: int) -> bool:

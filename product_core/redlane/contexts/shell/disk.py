@@ -14,8 +14,8 @@ READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 MISSING = frozenset(
     {
-        *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG),
-        *(errno.EINVAL, errno.ENXIO, errno.ENODEV, errno.EISDIR),
+        *(errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL),
+        *(errno.ENXIO, errno.ENODEV, errno.EISDIR),
     }
 )
 """Errors that a shell would meet as well: nothing is there to be run."""
