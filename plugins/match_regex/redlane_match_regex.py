@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property, lru_cache
 from heapq import merge
 from itertools import groupby
@@ -89,9 +90,13 @@ class RegexType:
             )
 
     def compile(self, policies: Sequence[Policy]) -> Matcher:
-        """Filters over the literals that the rules need, and the rules in groups."""
+        """Filters over the literals that the rules need, and the rules in groups.
+
+        The patterns are copied: what they take once they are searched for goes with
+        the matcher, and is not kept for as long as the process lives.
+        """
         return RegexMatcher(
-            [(each.order, self._pattern(each.pattern or "")) for each in policies]
+            [(each.order, copy(self._pattern(each.pattern or ""))) for each in policies]
         )
 
 

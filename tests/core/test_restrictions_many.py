@@ -99,3 +99,14 @@ def test_hostile_patterns_are_refused_or_end_in_a_verdict(patterns: list[str]) -
     found = restrict(allowed, slices, [content])
     assert found.decision in (Decision.ALLOW, Decision.BLOCK)
     assert time.monotonic() - begun < 4 * MOST_SECONDS
+
+
+def test_what_patterns_take_goes_with_the_session() -> None:
+    """A match type lives as long as the daemon: what it kept would only ever grow."""
+    pattern = "(?:a|é){3}Z"
+    slices = added(block(pattern, type="Regex")).slices
+    content = TextContent(Context.NETWORK, "aéaZ".encode())
+    allowed = Verdict(Decision.ALLOW, "", context="Network")
+    assert restrict(allowed, slices, [content]).decision is Decision.BLOCK
+    kept = vars(TYPES["Regex"])["_pattern"](pattern)
+    assert not [name for name in vars(kept) if name.endswith("_engine")]

@@ -28,6 +28,9 @@ class CompiledPattern:
     Asked about ASCII text, loose and exact mean the same. RE2 compiles a form when it
     is first needed: the exact one may take a hundred times longer than the loose one.
     Groups are captured only for a replacement that uses them, since that is slow.
+
+    Before the first search it is small: what is compiled here only to see whether it
+    fits is not kept.
     """
 
     def __init__(self, source: str) -> None:
@@ -39,10 +42,10 @@ class CompiledPattern:
         self.has_classes = loose.classes > 0
         _check_syntax(self.loose)
         if _most_instructions(loose, loose.properties) > _MOST_INSTRUCTIONS:
-            _ = self._loose_engine
+            _compile(self.loose)
         everything = loose.properties + loose.classes
         if _most_instructions(loose, everything) > _MOST_INSTRUCTIONS:
-            _ = self._exact_engine
+            _compile(translate(source).encode())
 
     @cached_property
     def _loose_engine(self) -> "re2._Regexp":
