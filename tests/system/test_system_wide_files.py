@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from spec.redlane_home import REDLANE_SH
 from system.whole_machine import (
     ALICE,
     BOB,
@@ -134,6 +135,18 @@ def test_everyday_commands_are_not_blocked_for_their_files(
 def test_home_is_that_of_the_caller(whole: Machine, alice: Person) -> None:
     files_of(ALICE, whole.home_of(ALICE) / "here.sh", "rm -rf /\n")
     assert "no-rm" in alice.analyze("bash ~/here.sh")["reason"]
+
+
+@pytest.mark.parametrize("user", [ALICE, None], ids=["user", "root"])
+def test_home_that_the_environment_names_is_judged(
+    whole: Machine, user: User | None
+) -> None:
+    place = whole.home / f"elsewhere-{user.uid if user else 0}"
+    place.mkdir()
+    files_of(user or User(0), place / "x.sh", "rm -rf /nowhere\n")
+    env = {"HOME": str(place)}
+    ran = whole.run(user, "-c", "bash ~/x.sh", program=REDLANE_SH, env=env)
+    assert (ran.code, "no-rm" in ran.err) == (126, True), ran
 
 
 def test_script_is_the_one_that_the_callers_shell_would_run(whole: Machine) -> None:

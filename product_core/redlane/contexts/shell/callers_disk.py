@@ -80,14 +80,26 @@ class CallersDisk:
             return None if target is None else _closing(target, _name)
 
     def expanded(self, path: str) -> str:
-        """With the home directory of the caller."""
+        """With the home directory that the caller's environment names."""
         if path != "~" and not path.startswith("~/"):
             return os.path.expanduser(path)  # noqa: PTH111  # paths are texts, also odd ones
+        return (self._home() or self._users_home()) + path[1:]
+
+    def _home(self) -> str | None:
+        """HOME as the process had it when it was started, as its shell will have it."""
+        with (
+            self._looking("~"),
+            open(f"/proc/{self._pid}/environ", "rb") as file,  # noqa: PTH123  # no path type
+        ):
+            variables = file.read().split(b"\0")
+        found = (each[5:] for each in variables if each.startswith(b"HOME="))
+        return os.fsdecode(next(found, b"")) or None
+
+    def _users_home(self) -> str:
         try:
-            home = pwd.getpwuid(self._identity.uid).pw_dir
+            return pwd.getpwuid(self._identity.uid).pw_dir
         except KeyError:
             raise UnreadableError("the caller has no home directory") from None
-        return home + path[1:]
 
     @contextmanager
     def _looking(self, path: str) -> Iterator[int]:
