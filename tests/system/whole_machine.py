@@ -171,6 +171,10 @@ class Machine:
 
     def start(self) -> None:
         """Start the daemon as the package does: not root, with three capabilities."""
+        # Sockets of a killed daemon bear the name that another machine's listens on,
+        # which are told apart by no name.
+        for name in ("control.sock", "shell.sock"):
+            self.path(f"run/redlane/{name}").unlink(missing_ok=True)
         caps = "+kill,+setuid,+setgid"
         words = self.words(DAEMON)[:-1]
         words += [f"--inh-caps={caps}", f"--ambient-caps={caps}", "--no-new-privs"]
