@@ -22,6 +22,7 @@ from redlane.control.processes import (
     ancestry,
     read_process,
 )
+from redlane.control.roots import key_of
 from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
 from redlane.errors import UsageError
 
@@ -175,7 +176,7 @@ def test_orphans_of_a_killed_supervisor_have_no_rights(
         let_a_tick_pass(older)
         supervisor, sleeper = reaper.ask("supervise")
         orphan = peer(sleeper)
-        membership.adopt("s", supervisor, reaper=reaper.pid)
+        membership.adopt("s", supervisor, reaper=key_of(reaper.pid))
         assert membership.standing(orphan).place is Place.MEMBER
         descriptor = os.pidfd_open(supervisor)
         os.kill(supervisor, signal.SIGKILL)

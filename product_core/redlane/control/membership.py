@@ -29,7 +29,6 @@ from redlane.control.roots import (
     Root,
     chain_of,
     has_exited,
-    key_of,
     keys_above,
     may_be_orphan,
     open_process,
@@ -105,12 +104,12 @@ class Membership:
         self,
         session: str,
         pid: int,
-        reaper: int | None = None,
+        reaper: tuple[int, int] | None = None,
         uid: int | None = None,
     ) -> Root:
         """Make process `pid` the root of a session; raises UsageError as `check` does.
 
-        `reaper` is the ancestor that would adopt its orphans, as the caller found out.
+        `reaper` is the key of the ancestor that would adopt its orphans.
         """
         descriptor = open_process(pid)
         try:
@@ -118,14 +117,16 @@ class Membership:
             process = self.check(pid, uid)
             if has_exited(descriptor):
                 raise UsageError(f"process {pid} has exited")  # noqa: TRY301  # closes
-            root = Root(session, process, descriptor, key_of(reaper))
+            root = Root(session, process, descriptor, reaper)
             self._add(root)
         except BaseException:
             os.close(descriptor)
             raise
         return root
 
-    def restore(self, session: str, pid: int, start: int) -> None:
+    def restore(
+        self, session: str, pid: int, start: int, reaper: tuple[int, int] | None
+    ) -> None:
         """Take up a session of before this daemon, lost if its root is not there."""
         descriptor = -1
         with suppress(UsageError):
@@ -133,7 +134,7 @@ class Membership:
         process = read_process(pid) if descriptor >= 0 else None
         if process is None or process.start != start:
             process = Process(pid, start, 0, SUPERVISOR, State.DEAD)
-        self._add(Root(session, process, descriptor, None))
+        self._add(Root(session, process, descriptor, reaper))
 
     def _add(self, root: Root) -> None:
         with self._lock:

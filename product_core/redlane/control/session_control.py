@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from redlane.control.callers import Caller
 from redlane.control.membership import Membership
+from redlane.control.roots import key_of
 from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
 from redlane.errors import UsageError
 from redlane.policies.restrictions import Restrictions, parse_restrictions
@@ -108,6 +109,7 @@ class SessionControl:
         process = None
         if root is not None:
             process = self._membership.check(root, caller.only_of)
+        reaper = key_of(opening.reaper)
         with self._counting:
             self._check_number(caller)
             self._check_sets(caller, added)
@@ -117,14 +119,13 @@ class SessionControl:
                 restrictions=added,
                 root_pid=None if process is None else process.pid,
                 root_started=None if process is None else process.start,
+                reaper=reaper,
                 owner=caller.owner,
             )
         if process is None:
             return session
         try:
-            self._membership.adopt(
-                session.id, process.pid, opening.reaper, caller.only_of
-            )
+            self._membership.adopt(session.id, process.pid, reaper, caller.only_of)
         except BaseException:
             self._table.end(session.id)
             raise
@@ -157,7 +158,8 @@ class SessionControl:
             if session.root_pid is None or session.state is not SessionState.RUNNING:
                 continue
             start = session.root_started or 0
-            self._membership.restore(session.id, session.root_pid, start)
+            reaper = _reaper_of(session)
+            self._membership.restore(session.id, session.root_pid, start, reaper)
         self._membership.notice_losses()
 
     def close(self, session_id: str) -> None:
@@ -289,3 +291,10 @@ class SessionControl:
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
         self._membership.release(session_id)
+
+
+def _reaper_of(session: Session) -> tuple[int, int] | None:
+    """The key of the process that would adopt a session's orphans, if it is known."""
+    if session.reaper_pid is None or session.reaper_started is None:
+        return None
+    return session.reaper_pid, session.reaper_started

@@ -10,6 +10,8 @@ __all__ = ["load_records", "save_records", "write_whole"]
 
 Record = dict[str, Any]
 
+_NUMBERS = ("root_pid", "root_started", "reaper_pid", "reaper_started")
+
 
 def load_records(file: Path) -> tuple[list[Record], str | None]:
     """The records of `file`, and what is wrong with it; no file is no problem.
@@ -59,6 +61,6 @@ def _is_record(value: object) -> bool:
         and isinstance(value.get("restrictions"), str | None)
         and all(
             isinstance(value.get(each), int | None) and value.get(each) is not True
-            for each in ("root_pid", "root_started")
+            for each in _NUMBERS
         )
     )

@@ -48,6 +48,7 @@ class Session:
 
     `root_pid` and `root_started` (clock ticks since boot, from /proc/PID/stat) name
     the process that all its processes descend from; the default session has none.
+    `reaper_pid` and `reaper_started` name the one that would adopt its orphans.
     """
 
     id: str
@@ -60,6 +61,8 @@ class Session:
     state: SessionState = SessionState.RUNNING
     restrictions: str | None = None
     """The digest of what a user added to the role: it stays as it is to the end."""
+    reaper_pid: int | None = None
+    reaper_started: int | None = None
 
     @property
     def owner(self) -> int | None:
@@ -111,10 +114,14 @@ class SessionTable:
         label: str = "",
         root_pid: int | None = None,
         root_started: int | None = None,
+        reaper: tuple[int, int] | None = None,
         restrictions: Restrictions | None = None,
         owner: int | None = None,
     ) -> Session:
-        """A new running session; without `role` it gets the default one."""
+        """A new running session; without `role` it gets the default one.
+
+        `reaper` is the key of the process that would adopt its orphans.
+        """
         with self._lock:
             if restrictions is not None:
                 self._shelf.put(restrictions)
@@ -123,6 +130,8 @@ class SessionTable:
                 label=label,
                 root_pid=root_pid,
                 root_started=root_started,
+                reaper_pid=None if reaper is None else reaper[0],
+                reaper_started=None if reaper is None else reaper[1],
                 restrictions=None if restrictions is None else restrictions.digest,
             )
             self._put(made)
