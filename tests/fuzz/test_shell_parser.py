@@ -56,8 +56,9 @@ def test_time_grows_with_length_and_no_faster(piece: str) -> None:
         patterns(ShellContent(data, cwd="/nowhere"))
         return time.thread_time() - start
 
+    # The least of some: a busy machine only adds to what it takes.
     short = min(seconds(2_000) for _ in range(3))
-    assert seconds(16_000) < max(40 * short, 0.5)
+    assert min(seconds(16_000) for _ in range(3)) < max(40 * short, 0.5)
 
 
 def quoted(draw: st.DrawFn, text: str) -> str:
