@@ -158,3 +158,40 @@ def test_connections_of_one_user_leave_room_for_others(
     finally:
         process.kill()
         process.communicate()
+
+
+LARGE = """\
+import json, socket, sys
+body = json.dumps({{"content": "please" + "x" * (9 << 20), "context": "Shell"}})
+head = "POST /api/analyze HTTP/1.1\\r\\nHost: x\\r\\n"
+head += f"Content-Length: {{len(body)}}\\r\\n"
+head += "Content-Type: application/json\\r\\n\\r\\n"
+is_shell = {socket!r} == "shell.sock"
+question = f"REDLANE 1 0 0 {{9 << 20}}\\n" if is_shell else head + body
+links = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+for link in links:
+    link.connect("/run/redlane/{socket}")
+    link.sendall(question.encode())
+print(links[1].recv(1000).decode().splitlines()[0], flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("socket", "refusal"),
+    [("shell.sock", "BLOCK 28"), ("control.sock", "HTTP/1.1 429 Too Many Requests")],
+)
+def test_large_questions_of_one_user_leave_memory_to_others(
+    whole: Machine, bob: Person, socket: str, refusal: str
+) -> None:
+    """What one user has sent and waits for is bounded, whatever it is once read."""
+    process = whole.spawn(ALICE, sys.executable, "-c", LARGE.format(socket=socket))
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"{refusal}\n"
+        assert bob.analyze("x" * (9 << 20))["verdict"] in ("ALLOW", "BLOCK")
+        ran = whole.run(BOB, "-c", "echo heard", program=REDLANE_SH)
+        assert ran.out == "heard\n", ran
+    finally:
+        process.kill()
+        process.communicate()

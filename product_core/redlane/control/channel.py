@@ -13,6 +13,7 @@ from typing import Any
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
+from waitress.utilities import Error
 
 from redlane.control.peers import peer_of
 
@@ -65,6 +66,13 @@ class _Refusal(ErrorTask):  # type: ignore[misc]  # waitress has no types
         self.write(body)
 
 
+class _NoRoomError(Error):  # type: ignore[misc]  # waitress has no types
+    """The answer to one who sends more at once than there is room for."""
+
+    code = 429
+    reason = "Too Many Requests"
+
+
 class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     """A connection; `peer` is read when it is accepted, and held as long as it."""
 
@@ -84,6 +92,7 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
         self._at_close: list[Callable[[], None]] = []
         self._closed, self._serving = False, False
         self._leave = server.crowd.enter(self.peer)
+        self._room = server.room
         super().__init__(server, sock, *rest, **named)
         if self._leave is None:
             self.handle_close()
@@ -117,7 +126,11 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
     def service(self) -> None:
         """Serve one request; what it left to be done at a close is done with."""
         self._serving = True
-        super().service()
+        request = self.requests[0]
+        with self._room.taken(self.peer, request.body_bytes_received) as free:
+            if not free:
+                request.error = _NoRoomError("too much of yours is in work")
+            super().service()
         with self._lock:
             self._serving = False
             self._at_close.clear()

@@ -20,6 +20,7 @@ from waitress.server import UnixWSGIServer
 from redlane.control.channel import ControlChannel
 from redlane.control.crowd import Counted, Crowd
 from redlane.control.lanes import Lanes
+from redlane.control.room import Room
 
 __all__ = ["MOST_BODY_BYTES", "ControlServer"]
 
@@ -69,9 +70,10 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
     ) -> None:
         """Serve `listener`, bound and listening; nothing is accepted before `run`.
 
-        By `counted` the connections of one user are bounded.
+        By `counted` the connections of one user are bounded, and what they send.
         """
         self.crowd = Crowd(_MOST_OF_USER, counted)
+        self.room = Room(MOST_BODY_BYTES, counted)
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._listens_until = 0.0
         self._beat: _Beat | None = None

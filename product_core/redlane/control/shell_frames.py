@@ -8,6 +8,7 @@ follow it, each after a NUL. Nothing comes after that.
 import re
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from redlane.control.server import MOST_BODY_BYTES
@@ -34,8 +35,12 @@ class Frame:
     body: bytes
 
 
-def read_frame(connection: socket.socket, seconds: float) -> Frame:
-    """The question that `connection` sends.
+def read_frame(
+    connection: socket.socket,
+    seconds: float,
+    admit: Callable[[int], None] = lambda _: None,
+) -> Frame:
+    """The question that `connection` sends; `admit` is told its length first.
 
     Raises FrameError for anything else, and OSError when it is not there in time.
     """
@@ -53,6 +58,8 @@ def read_frame(connection: socket.socket, seconds: float) -> Frame:
         data += piece
         if lengths is None:
             lengths = _take_lengths(data)
+            if lengths is not None:
+                admit(sum(lengths))
     if len(data) > sum(lengths):
         raise FrameError("something follows the question")
     directory, before, _ = lengths

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 from redlane.control.crowd import Counted, Crowd
@@ -19,6 +19,8 @@ from redlane.control.hangup import Hangup
 from redlane.control.knocks import Knocks
 from redlane.control.peers import Peer, peer_of
 from redlane.control.protocol import block_line, held_line
+from redlane.control.room import Room
+from redlane.control.server import MOST_BODY_BYTES
 from redlane.control.shell_frames import Frame, FrameError, read_frame
 from redlane.state.reviews import Review
 
@@ -51,11 +53,13 @@ class ShellSocket:
         """Answer with `answer`; `take_back` lets go of a review that nobody awaits.
 
         `path` is the listener's. `alive` is called behind each `check`, when
-        connections are accepted indeed. By `counted` those of one user are bounded.
+        connections are accepted indeed. By `counted` those of one user are bounded,
+        and what they send.
         """
         self._listener = listener
         self._knocks = Knocks(path)
         self._crowd = Crowd(_MOST_OF_USER, counted)
+        self._room = Room(MOST_BODY_BYTES, counted)
         self._answer = answer
         self._take_back = take_back
         self._alive = alive
@@ -169,7 +173,17 @@ class ShellSocket:
                 leave()
 
     def _serve_peer(self, connection: socket.socket, peer: Peer) -> None:
-        frame = read_frame(connection, _READ_SECONDS)
+        with ExitStack() as stack:
+
+            def admit(size: int) -> None:
+                if not stack.enter_context(self._room.taken(peer, size)):
+                    connection.sendall(block_line("too much of yours is in work"))
+                    raise FrameError("there is no room for it")
+
+            frame = read_frame(connection, _READ_SECONDS, admit)
+            self._serve_frame(connection, peer, frame)
+
+    def _serve_frame(self, connection: socket.socket, peer: Peer, frame: Frame) -> None:
         connection.settimeout(_WRITE_SECONDS)
         with Hangup(connection) as hangup:
 
