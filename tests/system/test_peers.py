@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from spec.redlane_home import wait_for
 from system.process_tree import Actor, actor
 
 from redlane.control.membership import Membership, Place
@@ -240,6 +241,31 @@ def test_tree_is_killed_whole(supervisor: Actor) -> None:
     pids = [supervisor.ask("fork"), supervisor.ask("detach")]
     assert kill_tree(root_of(supervisor))
     assert all(has_ended(pid) for pid in (*pids, supervisor.pid))
+
+
+HEADLESS = """\
+import ctypes, threading
+thread = threading.Thread(target=threading.Event().wait)
+thread.start()
+ctypes.CDLL(None).syscall({number}, 0)  # exit(2): the first thread ends, alone
+"""
+
+
+def test_process_whose_first_thread_has_ended_is_stopped_and_killed(
+    supervisor: Actor,
+) -> None:
+    """It looks like one that is dead; it would be free once the session is closed."""
+    number = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
+    pid = supervisor.ask("run", HEADLESS.format(number=number))
+    wait_for(lambda: "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text())
+    root = root_of(supervisor)
+    assert [(each.pid, each.state) for each in members(root)] == [(pid, State.RUNNING)]
+    assert stop_tree(root)
+    assert [each.state for each in members(root)] == [State.STOPPED]
+    assert continue_tree(root)
+    assert [each.state for each in members(root)] == [State.RUNNING]
+    assert kill_tree(root)
+    assert has_ended(pid)
 
 
 def test_tree_that_forks_all_the_time_is_killed(supervisor: Actor) -> None:

@@ -6,8 +6,10 @@ alone may by now be somebody else's.
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 
 from redlane.errors import RedlaneError
 
@@ -43,6 +45,7 @@ class State(StrEnum):
     DEAD = "dead"
 
 
+_LIVELIEST = (State.DEAD, State.STOPPED, State.RUNNING)
 _STATES = {b"Z": State.DEAD, b"X": State.DEAD, b"T": State.STOPPED}
 
 
@@ -91,7 +94,21 @@ def read_process(pid: int) -> Process | None:
         return None
     finally:
         os.close(descriptor)
-    return _parse(pid, line)
+    process, threads = _parse(pid, line)
+    if process.state is State.DEAD and threads > 1:
+        return replace(process, state=_state_of_threads(pid))
+    return process
+
+
+def _state_of_threads(pid: int) -> State:
+    """The state of a process that looks dead because its first thread has ended."""
+    found = set()
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for task in os.scandir(f"/proc/{pid}/task"):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                line = Path(task.path, "stat").read_bytes()
+                found.add(_parse(pid, line)[0].state)
+    return max(found, default=State.DEAD, key=_LIVELIEST.index)
 
 
 def user_ids(pid: int) -> tuple[int, ...]:
@@ -121,17 +138,21 @@ def _check_missing(pid: int) -> None:
         raise ProcessUnreadableError(f"process {pid} is hidden in /proc") from error
 
 
-def _parse(pid: int, line: bytes) -> Process:
-    """Take a stat line apart; the name may hold spaces and parentheses itself."""
+def _parse(pid: int, line: bytes) -> tuple[Process, int]:
+    """Take a stat line apart; the process, and how many threads it has.
+
+    The name may hold spaces and parentheses itself.
+    """
     opening, closing = line.index(b"("), line.rindex(b")")
     fields = line[closing + 2 :].split()
-    return Process(
+    process = Process(
         pid=pid,
         start=int(fields[19]),
         parent=int(fields[1]),
         name=line[opening + 1 : closing].decode(errors="replace"),
         state=_STATES.get(fields[0], State.RUNNING),
     )
+    return process, int(fields[17])
 
 
 def ancestry(
