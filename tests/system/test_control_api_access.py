@@ -36,9 +36,12 @@ class Inside:
 
 @pytest.fixture
 def inside(daemon: Home, supervisor: Actor) -> Inside:
-    answer = daemon.control.post("/api/sessions", {"root_pid": supervisor.pid})
-    assert answer.status == 201, answer
-    return Inside(daemon, supervisor, answer.json)
+    made = Inside(daemon, supervisor, {})
+    status, made.session = made.call(
+        "self", "POST", "/api/sessions", {"root_pid": supervisor.pid}
+    )
+    assert status == 201, made.session
+    return made
 
 
 @pytest.mark.parametrize("where", CALLERS)
@@ -138,6 +141,22 @@ def test_only_the_supervisor_closes_its_session_and_only_when_it_is_empty(
     os.kill(child, signal.SIGKILL)
     wait_for(lambda: inside.call("self", "DELETE", path)[0] == 204)
     assert inside.home.control.get(path).json["state"] == "ended"
+
+
+def test_process_that_others_made_a_root_does_not_end_its_session(
+    daemon: Home, supervisor: Actor
+) -> None:
+    """It may be the agent itself, which would be free; a restart changes nothing."""
+    answer = daemon.control.post("/api/sessions", {"root_pid": supervisor.pid})
+    inside = Inside(daemon, supervisor, answer.json)
+    path = f"/api/sessions/{inside.session['id']}"
+    for _ in range(2):
+        for method in ("DELETE", "GET"):
+            assert inside.call("self", method, path)[0] == 403
+        os.kill(daemon.control.get("/api/status").json["pid"], signal.SIGKILL)
+        wait_for(lambda: daemon.run("start").code == 0)
+    assert inside.call("self", "GET", "/api/sessions")[0] == 403
+    assert daemon.control.get(path).json["state"] == "running"
 
 
 def test_session_is_not_opened_inside_another(inside: Inside) -> None:

@@ -106,10 +106,13 @@ class Membership:
         pid: int,
         reaper: tuple[int, int] | None = None,
         uid: int | None = None,
+        *,
+        supervises: bool = True,
     ) -> Root:
         """Make process `pid` the root of a session; raises UsageError as `check` does.
 
-        `reaper` is the key of the ancestor that would adopt its orphans.
+        `reaper` is the key of the ancestor that would adopt its orphans. Only a root
+        that `supervises` has a supervisor's rights.
         """
         descriptor = open_process(pid)
         try:
@@ -117,7 +120,7 @@ class Membership:
             process = self.check(pid, uid)
             if has_exited(descriptor):
                 raise UsageError(f"process {pid} has exited")  # noqa: TRY301  # closes
-            root = Root(session, process, descriptor, reaper)
+            root = Root(session, process, descriptor, reaper, supervises)
             self._add(root)
         except BaseException:
             os.close(descriptor)
@@ -125,7 +128,13 @@ class Membership:
         return root
 
     def restore(
-        self, session: str, pid: int, start: int, reaper: tuple[int, int] | None
+        self,
+        session: str,
+        pid: int,
+        start: int,
+        reaper: tuple[int, int] | None,
+        *,
+        supervises: bool,
     ) -> None:
         """Take up a session of before this daemon, lost if its root is not there."""
         descriptor = -1
@@ -134,7 +143,7 @@ class Membership:
         process = read_process(pid) if descriptor >= 0 else None
         if process is None or process.start != start:
             process = Process(pid, start, 0, SUPERVISOR, State.DEAD)
-        self._add(Root(session, process, descriptor, reaper))
+        self._add(Root(session, process, descriptor, reaper, supervises))
 
     def _add(self, root: Root) -> None:
         with self._lock:
@@ -243,11 +252,13 @@ class Membership:
             remembered = self._remembered.get((uid, chain.processes[-1].key))
         if remembered is not None and remembered.place is Place.MEMBER:
             return remembered
-        sessions = {each.process.key: each.session for each in roots}
+        by_key = {each.process.key: each for each in roots}
         for process in reversed(chain.processes):
             itself = process is chain.processes[0]
-            if process.key in sessions:
-                return Standing(Place.MEMBER, sessions[process.key], is_root=itself)
+            its = by_key.get(process.key)
+            if its is not None:
+                is_root = itself and its.supervises
+                return Standing(Place.MEMBER, its.session, is_root=is_root)
             if process.name == SUPERVISOR and not itself:
                 return Standing(Place.UNKNOWN, reason=_FOREIGN)
         if not chain.complete and roots:

@@ -33,12 +33,14 @@ class Root:
     """The supervisor of a session; `descriptor` is its pidfd.
 
     `reaper` is the key of the process that would adopt its orphans, if it is known.
+    Without `supervises` it is no supervisor but what runs guarded, like all below it.
     """
 
     session: str
     process: Process
     descriptor: int
     reaper: tuple[int, int] | None
+    supervises: bool = True
     lost: bool = False
 
     @property

@@ -120,12 +120,19 @@ class SessionControl:
                 root_pid=None if process is None else process.pid,
                 root_started=None if process is None else process.start,
                 reaper=reaper,
+                supervised=root == caller.pid,
                 owner=caller.owner,
             )
         if process is None:
             return session
         try:
-            self._membership.adopt(session.id, process.pid, reaper, caller.only_of)
+            self._membership.adopt(
+                session.id,
+                process.pid,
+                reaper,
+                caller.only_of,
+                supervises=session.supervised,
+            )
         except BaseException:
             self._table.end(session.id)
             raise
@@ -159,7 +166,13 @@ class SessionControl:
                 continue
             start = session.root_started or 0
             reaper = _reaper_of(session)
-            self._membership.restore(session.id, session.root_pid, start, reaper)
+            self._membership.restore(
+                session.id,
+                session.root_pid,
+                start,
+                reaper,
+                supervises=session.supervised,
+            )
         self._membership.notice_losses()
 
     def close(self, session_id: str) -> None:

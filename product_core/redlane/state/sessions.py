@@ -63,6 +63,8 @@ class Session:
     """The digest of what a user added to the role: it stays as it is to the end."""
     reaper_pid: int | None = None
     reaper_started: int | None = None
+    supervised: bool = True
+    """Whether the root opened the session itself, as `redlane run` does."""
 
     @property
     def owner(self) -> int | None:
@@ -115,12 +117,14 @@ class SessionTable:
         root_pid: int | None = None,
         root_started: int | None = None,
         reaper: tuple[int, int] | None = None,
+        supervised: bool = True,
         restrictions: Restrictions | None = None,
         owner: int | None = None,
     ) -> Session:
         """A new running session; without `role` it gets the default one.
 
-        `reaper` is the key of the process that would adopt its orphans.
+        `reaper` is the key of the process that would adopt its orphans; `supervised`
+        tells that the root is a supervisor.
         """
         with self._lock:
             if restrictions is not None:
@@ -132,6 +136,7 @@ class SessionTable:
                 root_started=root_started,
                 reaper_pid=None if reaper is None else reaper[0],
                 reaper_started=None if reaper is None else reaper[1],
+                supervised=supervised,
                 restrictions=None if restrictions is None else restrictions.digest,
             )
             self._put(made)
