@@ -127,6 +127,20 @@ def test_requests_sent_ahead_are_answered_in_order(shared: Home) -> None:
     assert data.count(b"HTTP/1.1 200 OK") == 10
 
 
+def test_large_requests_are_not_stored_behind_one_that_is_held(shared: Home) -> None:
+    """They would fill the disk, unasked: nobody has looked at them yet."""
+    body = b'{"content": "please", "context": "Shell"}'
+    head = b"POST /api/analyze HTTP/1.1\r\nContent-Type: application/json\r\n"
+    with connect_socket(shared.control.socket, 30) as connection:
+        connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        wait_for(lambda: shared.control.rows("/api/reviews"))
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            connection.sendall(
+                head + b"Content-Length: 8000000\r\n\r\n" + b" " * 8000000
+            )
+        wait_for(lambda: not shared.control.rows("/api/reviews"))
+
+
 def test_everything_is_served_while_the_yellow_lane_is_full(
     shared: Home,
 ) -> None:

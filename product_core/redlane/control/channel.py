@@ -29,6 +29,9 @@ CLOSED_KEY = "redlane.when_closed"
 _MOST_AHEAD = 4
 """How many requests may wait behind the one that is served."""
 
+_MOST_BYTES_AHEAD = 1024 * 1024
+"""How long their bodies may be, together."""
+
 
 class _Parser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
     """The parser of waitress, for which every malformed head is a 400."""
@@ -117,11 +120,17 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
         Requests that pile up behind one that is held would otherwise be stored, or
         hide that nobody waits for the answer.
         """
-        if len(self.requests) > _MOST_AHEAD:
+        if len(self.requests) > _MOST_AHEAD or self._ahead() > _MOST_BYTES_AHEAD:
             self.handle_close()
             return False
         taken: bool = super().received(data)
         return taken
+
+    def _ahead(self) -> int:
+        """How many bytes of bodies came behind the request that is served."""
+        with self.requests_lock:
+            behind = [*self.requests[1:], self.request] if self.requests else []
+        return sum(each.body_bytes_received for each in behind if each is not None)
 
     def service(self) -> None:
         """Serve one request; what it left to be done at a close is done with."""
