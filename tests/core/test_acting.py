@@ -1,6 +1,7 @@
 """Opening files as somebody else: one thread, one moment, and back."""
 
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -48,6 +49,27 @@ def test_other_threads_stay_as_they_are() -> None:
         others.set()
         thread.join()
     assert found == [before]
+
+
+@needs_root
+def test_thread_is_itself_again_however_deep_the_stack_is() -> None:
+    """A stack that ends on the way back must not leave another user's rights."""
+    before = seen()
+
+    def deeper(left: int) -> None:
+        if left:
+            return deeper(left - 1)
+        with acting_as(OTHER):
+            return None
+
+    ended = set()
+    for depth in range(sys.getrecursionlimit()):
+        try:
+            deeper(depth)
+        except RecursionError:
+            ended.add(depth)
+        assert seen() == before
+    assert ended
 
 
 @needs_root

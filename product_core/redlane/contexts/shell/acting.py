@@ -45,8 +45,12 @@ def acting_as(who: Identity) -> Iterator[None]:
             raise PermissionError(f"cannot act as user {who.uid}")
         yield
     finally:
-        if not _become(mine):
-            _end_process()
+        is_itself = False
+        try:
+            is_itself = _become(mine)
+        finally:
+            if not is_itself:
+                _end_process()
 
 
 def check_acting() -> None:
