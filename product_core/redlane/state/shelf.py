@@ -8,6 +8,7 @@ session that needs it gets nothing but Blocks.
 import hashlib
 import math
 import threading
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +33,7 @@ class Shelf:
         """Keep the files in `directory`, which need not be there yet."""
         self._directory = directory
         self._kept: dict[str, Restrictions] = {}
-        self._loading = threading.Lock()
+        self._loading: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def put(self, restrictions: Restrictions) -> None:
         """Keep `restrictions`; raises UsageError when that is not possible."""
@@ -54,7 +55,7 @@ class Shelf:
         """
         kept = self._kept.get(digest)
         if kept is None:
-            with self._loading:
+            with self._loading[digest]:  # no other user's may have to wait for it
                 kept = self._kept.get(digest) or self._load(digest, types)
                 self._kept[digest] = kept
         missing = kept.types.difference(types)
@@ -69,6 +70,7 @@ class Shelf:
         """Forget all others."""
         for digest in self._kept.keys() - digests:
             del self._kept[digest]
+            self._loading.pop(digest, None)
             with suppress(OSError):  # a start clears what is left over
                 self._file(digest).unlink()
 
