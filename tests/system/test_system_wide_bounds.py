@@ -195,3 +195,52 @@ def test_large_questions_of_one_user_leave_memory_to_others(
     finally:
         process.kill()
         process.communicate()
+
+
+TRACED = """\
+import ctypes, os, signal
+if os.fork() == 0:
+    ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+    os.kill(os.getpid(), signal.SIGSTOP)
+signal.pause()
+"""
+
+FREEZES = """\
+import select, socket, sys
+links = [socket.socket(socket.AF_UNIX) for _ in range(20)]
+for link in links:
+    link.connect("/run/redlane/control.sock")
+    link.sendall(b"POST /api/sessions/{session}/freeze HTTP/1.1\\r\\n\\r\\n")
+while len(select.select(links, [], [])[0]) < 16: pass
+print({{link.recv(12) for link in select.select(links, [], [])[0]}}, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_trees_of_one_user_that_do_not_stop_leave_threads_to_others(
+    whole: Machine, bob: Person, agent: Person
+) -> None:
+    """A process that is traced cannot be seen to be stopped, until five seconds end."""
+    session = guarded(agent)
+    agent.ask("run", TRACED)
+    wait_for(lambda: "t" in {state_of(each) for each in below(agent.pid)})
+    program = FREEZES.format(session=session)
+    process = whole.spawn(ALICE, sys.executable, "-c", program)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "{b'HTTP/1.1 429'}\n"
+        assert bob.api("GET", "/api/status")[0] == 200
+    finally:
+        process.kill()
+        process.communicate()
+        for each in below(agent.pid):
+            os.kill(each, signal.SIGKILL)
+
+
+def below(pid: int) -> list[int]:
+    """The processes below one, its children first."""
+    found = [pid]
+    for each in found:
+        for task in Path(f"/proc/{each}/task").glob("*/children"):
+            found += map(int, task.read_text().split())
+    return found[1:]

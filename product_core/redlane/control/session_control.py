@@ -6,7 +6,8 @@ Both change together here.
 
 import logging
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from redlane.control.callers import Caller
@@ -97,6 +98,7 @@ class SessionControl:
         self._share = share
         self._counting = threading.Lock()
         self._compiling = Places(share=share, most_at_once=1, most_waiting=3)
+        self._steering = Places(share=share, most_at_once=2, most_waiting=2)
         membership.on_loss = self.lose
 
     def open(self, opening: Opening, caller: Caller) -> Session:
@@ -196,32 +198,37 @@ class SessionControl:
         StillRunningError, with the session ended but not forgotten, when something
         cannot be killed: it gets nothing but Blocks.
         """
-        root = self._membership.root(session_id)
-        self._table.end(session_id)
-        self._reviews.cancel_session(session_id)
-        if root is not None and not root.lost and not kill_tree(root.process, by):
-            raise StillRunningError(
-                f"session {session_id} has ended, but some of its processes could not "
-                "be killed"
-            )
-        self._membership.release(session_id)
+        with self._turn(session_id, by):
+            root = self._membership.root(session_id)
+            self._table.end(session_id)
+            self._reviews.cancel_session(session_id)
+            if root is not None and not root.lost and not kill_tree(root.process, by):
+                raise StillRunningError(
+                    f"session {session_id} has ended, but some of its processes could "
+                    "not be killed"
+                )
+            self._membership.release(session_id)
 
     def freeze(self, session_id: str, by: int | None = None) -> Session:
         """Block all that a session asks, and stop its processes."""
-        frozen = self._table.freeze(session_id)
-        self._reviews.cancel_session(session_id)
-        root = self._membership.root(session_id)
-        if root is not None and not root.lost and not stop_tree(root.process, by):
-            _log.warning("session %s: not all processes could be stopped", session_id)
-        return frozen
+        with self._turn(session_id, by):
+            frozen = self._table.freeze(session_id)
+            self._reviews.cancel_session(session_id)
+            root = self._membership.root(session_id)
+            if root is not None and not root.lost and not stop_tree(root.process, by):
+                _log.warning("session %s: not all processes stopped", session_id)
+            return frozen
 
     def unfreeze(self, session_id: str, by: int | None = None) -> Session:
         """Let a session's processes go on, judged again."""
-        unfrozen = self._table.unfreeze(session_id)
-        root = self._membership.root(session_id)
-        if root is not None and not root.lost and not continue_tree(root.process, by):
-            _log.warning("session %s: not all processes go on", session_id)
-        return unfrozen
+        with self._turn(session_id, by):
+            unfrozen = self._table.unfreeze(session_id)
+            root = self._membership.root(session_id)
+            if root is not None and not root.lost:
+                goes_on = continue_tree(root.process, by)
+                if not goes_on:
+                    _log.warning("session %s: not all processes go on", session_id)
+            return unfrozen
 
     def set_role(self, session_id: str, role: str, caller: Caller) -> Session:
         """Judge a session under another role from now on."""
@@ -233,6 +240,19 @@ class SessionControl:
         _log.warning("session %s: its supervisor was killed", session_id)
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
+
+    @contextmanager
+    def _turn(self, session_id: str, by: int | None) -> Iterator[None]:
+        """A user's turn to signal processes: trees that fork on take seconds."""
+        if by is None:
+            yield
+            return
+        with self._steering.one(session_id) as free:
+            if not free:
+                raise TooManySessionsError(
+                    "too many of your sessions are being frozen or killed: try again"
+                )
+            yield
 
     def _restrictions(self, opening: Opening, caller: Caller) -> Restrictions | None:
         """What a user adds to the role; raises RestrictionsError. None adds nothing.
