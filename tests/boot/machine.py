@@ -131,17 +131,19 @@ def booted(tree: Path, binds: Mapping[str, Path] | None = None) -> Iterator[Mach
     with tempfile.TemporaryDirectory(prefix=f"{name}-") as scratch:
         console = Path(scratch, "console")
         notify = Path(scratch, "notify")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-            told.bind(os.fspath(notify))
-            container = _start(name, tree, binds or {}, console, notify)
-            leader = 0
-            try:
+        told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        told.bind(os.fspath(notify))
+        container = _start(name, tree, binds or {}, console, notify)
+        leader = 0
+        try:
+            # Closed once it is up: a full queue that nobody reads would stop systemd.
+            with told:
                 leader = _leader(told, container, console)
-                machine = Machine(name, leader, console)
-                _wait_until_up(machine)
-                yield machine
-            finally:
-                _power_off(container, leader)
+            machine = Machine(name, leader, console)
+            _wait_until_up(machine)
+            yield machine
+        finally:
+            _power_off(container, leader)
 
 
 def _start(

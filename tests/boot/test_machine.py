@@ -60,6 +60,14 @@ def test_command_runs_as_whom_it_names(empty_tree: Path) -> None:
         assert "(ada)" in machine.run("id -Gn | sed 's/.*/(&)/'", user="ada").stdout
 
 
+def test_machine_bears_many_reloads_of_its_units(empty_tree: Path) -> None:
+    """Of each, its systemd tells whoever booted it."""
+    with booted(empty_tree) as machine:
+        reloads = "for each in $(seq 40); do systemctl daemon-reload || exit; done"
+        machine.run(reloads)
+        assert machine.run("systemctl is-system-running").stdout == "running\n"
+
+
 def test_machine_is_powered_off_when_a_test_fails(empty_tree: Path) -> None:
     leaders: list[int] = []
 

@@ -12,7 +12,7 @@ PLACES = "find / /run /tmp /dev/shm -xdev"
 COMMON = re.compile(
     r"/(etc/(\.pwd\.lock|(group|gshadow|passwd|shadow|subuid|subgid)-)"
     r"|home/ada(/.*)?|tmp/.*|var/mail/ada|var/spool/mail/ada"
-    r"|run/(systemd/(journal/streams|units|sessions|users|inaccessible|transient)/?.*"
+    r"|run/(systemd/(ask-password-block|journal/streams|units|sessions|users|inaccessible|transient)/?.*"
     r"|user/.*|log/.*|lock/.*|udev/.*)"
     r"|var/(cache/(apt|ldconfig|debconf|man)/.*|log/(apt|journal|dpkg|alternatives).*"
     r"|lib/(dpkg|apt|systemd/(catalog|timers|random-seed|linger|coredump))/.*))"
