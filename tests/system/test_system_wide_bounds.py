@@ -244,3 +244,9 @@ def below(pid: int) -> list[int]:
         for task in Path(f"/proc/{each}/task").glob("*/children"):
             found += map(int, task.read_text().split())
     return found[1:]
+
+
+def test_answers_to_users_are_bounded(alice: Person, admin: Person) -> None:
+    assert alice.api("GET", "/api/events?limit=1000")[0] == 200
+    assert alice.api("GET", "/api/events?limit=1001")[0] == 400
+    assert admin.api("GET", "/api/events?limit=10000")[0] == 200

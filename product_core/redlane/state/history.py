@@ -3,7 +3,7 @@
 import heapq
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from itertools import islice
 from operator import attrgetter
@@ -58,14 +58,15 @@ class History:
     def read(self, wanted: Filter, limit: int | None = None) -> list[Event]:
         """The wanted events in order of time, the last `limit` of them.
 
-        What is no event, such as a line that a kill cut short, is passed over.
+        What is no event, such as a line that a kill cut short, is passed over. Never
+        more than `limit` of one file, and of those before it, are kept in memory.
         """
-        newest: list[Iterable[Event]] = [
-            deque(self._from_file(path, wanted), maxlen=limit)
-            for path in self._files(wanted)
-        ]
-        merged = heapq.merge(*newest, key=attrgetter("time"))
-        return list(deque(merged, maxlen=limit))
+        newest: list[Event] = []
+        for path in self._files(wanted):
+            of_file = deque(self._from_file(path, wanted), maxlen=limit)
+            merged = heapq.merge(newest, of_file, key=attrgetter("time"))
+            newest = list(deque(merged, maxlen=limit))
+        return newest
 
     def after(self, event_id: str, wanted: Filter, limit: int) -> list[Event]:
         """The first wanted events behind the one with this id, `limit` of them.

@@ -21,6 +21,7 @@ from redlane.state.history import Filter
 __all__ = ["EventCollection"]
 
 _MOST = 10_000
+_MOST_OF_USER = 1_000
 _USUAL = 100
 _LONGEST_WAIT = 60
 _MOST_FOLLOWERS = 40
@@ -44,8 +45,9 @@ class EventCollection:
         """Answer the events, oldest first, and what to give as `after` next time."""
         caller = caller_of(request)
         wanted = _filter(request, caller)
+        most = _MOST if caller.only_of is None else _MOST_OF_USER
         limit = request.get_param_as_int(
-            "limit", default=_USUAL, min_value=1, max_value=_MOST
+            "limit", default=_USUAL, min_value=1, max_value=most
         )
         after = request.get_param("after")
         last = after or self._events.last(caller.only_of)
