@@ -36,6 +36,11 @@ def test_machine_boots_what_its_suite_is(suite: str, empty_tree: Path) -> None:
         assert machine.journal("_PID=1")
 
 
+def test_tree_is_held_by_many_at_once(suite: str, empty_tree: Path) -> None:
+    with held_tree(suite) as again:
+        assert again == empty_tree
+
+
 def test_every_boot_is_fresh(empty_tree: Path) -> None:
     with booted(empty_tree) as first:
         first.write("/etc/left", "behind")

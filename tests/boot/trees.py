@@ -52,13 +52,17 @@ def held_tree(suite: str, debs: Sequence[Path] = ()) -> Iterator[Path]:
     """The tree of a suite with what `debs` need at hand; it stays while it is held."""
     _CACHE.mkdir(parents=True, exist_ok=True, mode=0o700)
     tree = _CACHE / f"{suite}-{_key(suite, debs)}"
-    with _locked(tree, fcntl.LOCK_EX):
-        if not _is_fresh(tree):
-            _remove(tree)
-            _make(tree, suite, debs)
     _forget_stale()
-    with _locked(tree, fcntl.LOCK_SH):
-        yield tree
+    while True:
+        # Shared: whoever else holds it must not be waited for.
+        with _locked(tree, fcntl.LOCK_SH):
+            if _is_fresh(tree):
+                yield tree
+                return
+        with _locked(tree, fcntl.LOCK_EX):
+            if not _is_fresh(tree):
+                _remove(tree)
+                _make(tree, suite, debs)
 
 
 def _key(suite: str, debs: Sequence[Path]) -> str:

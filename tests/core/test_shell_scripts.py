@@ -92,14 +92,34 @@ def test_script_written_by_the_command_counts_before_it_is_there(
     assert DANGER in views(text, cwd=str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["missing", "directory", "fifo", "program", "secret"])
+@pytest.mark.parametrize("name", ["missing", "directory", "program", "secret"])
 def test_what_is_no_readable_script_is_nothing(tmp_path: Path, name: str) -> None:
     (tmp_path / "directory").mkdir()
-    os.mkfifo(tmp_path / "fifo")
     (tmp_path / "program").write_bytes(b"\x7fELF\nrm -rf x\n")
     (tmp_path / "secret").write_text("ls")
     (tmp_path / "secret").chmod(0)
     assert DANGER not in views(f"bash {name}; ./{name}", cwd=str(tmp_path))
+
+
+@pytest.mark.parametrize("place", [0, 6, 9], ids=["first line", "before", "after"])
+def test_nul_bytes_hide_nothing_of_a_script(tmp_path: Path, place: int) -> None:
+    """bash refuses them in the first line only, and dash nowhere."""
+    text = f"echo hi\n\n{DANGER}\n"
+    (tmp_path / "s.sh").write_text(f"{text[:place]}\0{text[place:]}")
+    assert DANGER in views("bash s.sh", cwd=str(tmp_path))
+
+
+@pytest.mark.parametrize("command", ["bash fifo", "./fifo", ". ./fifo", "sh < fifo"])
+def test_what_comes_out_of_a_pipe_is_not_known(tmp_path: Path, command: str) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    content = ShellContent(command.encode(), cwd=str(tmp_path))
+    assert content.problem is not None
+    assert "fifo" in content.problem
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/stdin", "/dev/fd/0"])
+def test_devices_that_hold_nothing_of_their_own_are_no_problem(path: str) -> None:
+    assert ShellContent(f"bash {path}".encode(), cwd="/").problem is None
 
 
 def test_script_too_long_to_be_judged_is_a_problem(tmp_path: Path) -> None:

@@ -10,20 +10,23 @@ import ctypes
 import errno
 import os
 import pwd
-import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 from redlane.contexts.shell.acting import Identity, acting_as
-from redlane.contexts.shell.disk import MISSING, READING, UnreadableError
+from redlane.contexts.shell.disk import (
+    DESCRIPTOR,
+    MISSING,
+    READING,
+    UnreadableError,
+)
 
 __all__ = ["CallersDisk"]
 
 _OPENAT2 = 437
 _NO_MAGIC_LINKS, _IN_ROOT = 0x02, 0x10
-_DESCRIPTOR = re.compile(r"/dev/(std(in|out|err)|fd/[0-9]+)|/proc/self/fd/[0-9]+")
 _PROC_MAGIC = 0x9FA0
 _STATFS_BYTES = 256
 _LOOKING = os.O_PATH | os.O_CLOEXEC
@@ -59,7 +62,7 @@ class CallersDisk:
 
         What is already open, under the names of descriptors, is no file on a disk.
         """
-        if _DESCRIPTOR.fullmatch(path):
+        if DESCRIPTOR.fullmatch(path):
             return None
         with self._looking(path) as root:
             opened = self._open(root, path, READING)
@@ -70,7 +73,7 @@ class CallersDisk:
 
     def link_target(self, path: str) -> str | None:
         """Where a link leads; only the last part of the name counts for others."""
-        if _DESCRIPTOR.fullmatch(path):
+        if DESCRIPTOR.fullmatch(path):
             return None
         with self._looking(path) as root:
             itself = self._open(root, path, _LOOKING | os.O_NOFOLLOW)

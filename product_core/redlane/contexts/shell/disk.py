@@ -2,12 +2,21 @@
 
 import errno
 import os
+import re
 import stat
 from typing import Protocol
 
 from redlane.contexts.shell.words import TooComplex
 
-__all__ = ["MISSING", "OWN_DISK", "READING", "Disk", "OwnDisk", "UnreadableError"]
+__all__ = [
+    "DESCRIPTOR",
+    "MISSING",
+    "OWN_DISK",
+    "READING",
+    "Disk",
+    "OwnDisk",
+    "UnreadableError",
+]
 
 READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """Without blocking: a FIFO that the agent made must not stop the judge."""
@@ -19,6 +28,10 @@ MISSING = frozenset(
     }
 )
 """Errors that a shell would meet as well: nothing is there to be run."""
+
+
+DESCRIPTOR = re.compile(r"/dev/(std(in|out|err)|fd/[0-9]+)|/proc/self/fd/[0-9]+")
+"""What a process has open already, under a name: no file on a disk."""
 
 
 class UnreadableError(TooComplex):

@@ -5,7 +5,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from redlane.contexts.shell.disk import OWN_DISK, Disk
+from redlane.contexts.shell.disk import DESCRIPTOR, OWN_DISK, Disk, UnreadableError
 from redlane.contexts.shell.words import TooComplex
 
 __all__ = [
@@ -21,7 +21,7 @@ MOST_BYTES = 1024 * 1024
 """The longest script that is judged; a longer one is refused, not half read."""
 
 _ELF = b"\x7fELF"
-_SNIFFED = 256
+_NULL_DEVICE = os.makedev(1, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,10 @@ def read_script(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> Script | N
     data = _read(full, disk) if full else None
     if full is None or data is None:
         return None
-    if b"\0" in data[:_SNIFFED]:
-        return None
     if len(data) > MOST_BYTES:
         raise TooComplex(f"the script {path!r} is longer than {MOST_BYTES} bytes")
-    text = data.decode(errors="replace")
+    # Shells pass over a NUL wherever it stands: only ELF keeps them from reading on.
+    text = data.replace(b"\0", b"").decode(errors="replace")
     return Script(str(Path(full)), text, _interpreter(text))
 
 
@@ -93,13 +92,26 @@ def _read(path: str, disk: Disk) -> bytes | None:
         return None
     try:
         with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor, not a path
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            if not _is_file(path, os.fstat(descriptor)):
                 return None
             if file.peek(len(_ELF))[: len(_ELF)] == _ELF:
                 return None
             return file.read(MOST_BYTES + 1)
     except (OSError, ValueError):
         return None
+
+
+def _is_file(path: str, status: os.stat_result) -> bool:
+    """Whether it is a file whose bytes are there to be read, and to be judged.
+
+    Raises UnreadableError for what gives its reader bytes that nobody else can see.
+    """
+    if stat.S_ISREG(status.st_mode):
+        return True
+    empty = stat.S_ISDIR(status.st_mode) or status.st_rdev == _NULL_DEVICE
+    if not (empty or DESCRIPTOR.fullmatch(path)):
+        raise UnreadableError(f"{path!r} is no file: what comes out of it is not known")
+    return False
 
 
 def _interpreter(text: str) -> tuple[str, ...]:
