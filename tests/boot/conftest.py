@@ -15,23 +15,19 @@ from boot.packages import BUILT, install, latest
 from boot.probe import why_not
 from boot.trees import held_tree
 
-HERE = Path(__file__).parent
 PROGRAMS = ("mmdebstrap", "systemd-nspawn", "nsenter")
 SECONDS = 900
 reason_against = functools.cache(why_not)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what boots; a module's tests of one suite share a worker, and a machine."""
-    for item in items:
-        if HERE in item.path.parents:
-            chosen = getattr(item, "callspec", None)
-            suite = chosen.params.get("suite", "") if chosen else ""
-            for mark in ("boot", "slow"):
-                item.add_marker(mark)
-            item.add_marker(pytest.mark.timeout(SECONDS))
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{suite}"))
+    chosen = getattr(item, "callspec", None)
+    suite = chosen.params.get("suite", "") if chosen else ""
+    for mark in ("boot", "slow"):
+        item.add_marker(mark)
+    item.add_marker(pytest.mark.timeout(SECONDS))
+    item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{suite}"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -194,13 +194,16 @@ def _leader(
 
 
 def _wait_until_up(machine: Machine) -> None:
-    command = ("systemctl", "is-system-running", "--wait")
-    state = machine.run(command, timeout=BOOT_SECONDS, check=False).stdout.strip()
+    """What fails of systemd's own while the host is busy is started once more."""
+    ask = ("systemctl", "is-system-running", "--wait")
+    state = machine.run(ask, timeout=BOOT_SECONDS, check=False).stdout.strip()
+    if state == "degraded":
+        failed = "systemctl --failed --plain --no-legend | cut -d' ' -f1"
+        machine.run(f"systemctl restart $({failed})", check=False)
+        state = machine.run(ask, timeout=BOOT_SECONDS, check=False).stdout.strip()
     if state != "running":
-        failed = machine.run(
-            "systemctl --failed; journalctl -b -p warning", check=False
-        )
-        raise BootError(f"{state}\n{failed.stdout[-4000:]}")
+        said = machine.run("systemctl --failed; journalctl -b -p warning", check=False)
+        raise BootError(f"{state}\n{said.stdout[-4000:]}")
 
 
 def _power_off(container: "subprocess.Popen[bytes]", leader: int) -> None:
