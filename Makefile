@@ -50,14 +50,14 @@ run: $(READY) ## a guarded shell on the starter policies; CMD='…' runs one com
 	exec $(BIN)/redlane try $${1:+-c "$$1"}
 
 test: $(READY) ## the tests; TESTS='…' picks some, JOBS=N runs N side by side
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "$(MARKED)" $(TESTS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "$(MARKED)" $(TESTS)
 
 test-slow: MARKED := ## the whole suite, with the matrices that take minutes
 test-slow: test
 
 boot-test: $(READY) ## what `make deb` built, in booted Debians; wants root
 	@packaging/boot-packages.sh
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m boot tests/boot $(TESTS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m boot tests/boot $(TESTS)
 
 wheels: $(READY) ## the wheels of every distribution, into dist/wheels
 	@packaging/build-wheels.sh $(BIN)/python dist/wheels

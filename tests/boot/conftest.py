@@ -21,13 +21,9 @@ reason_against = functools.cache(why_not)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what boots; a module's tests of one suite share a worker, and a machine."""
-    chosen = getattr(item, "callspec", None)
-    suite = chosen.params.get("suite", "") if chosen else ""
-    for mark in ("boot", "slow"):
+    """Mark what boots, while there is time to select by the marks."""
+    for mark in ("boot", "slow", pytest.mark.timeout(SECONDS)):
         item.add_marker(mark)
-    item.add_marker(pytest.mark.timeout(SECONDS))
-    item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}-{suite}"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -206,7 +206,7 @@ def test_run_tells_the_status_of_its_command(tree: Tree, status: int) -> None:
 def test_tests_are_chosen(tree: Tree, words: list[str], arguments: str) -> None:
     jobs, rest = arguments.split(" ", 1)
     assert tree.make(*words).returncode == 0
-    options = f"<-n> {jobs} <--dist> <loadgroup> <-m> {rest}"
+    options = f"<-n> {jobs} <-m> {rest}"
     assert tree.asked() == [f"python <-m> <pytest> {options}"]
 
 
@@ -215,7 +215,7 @@ def test_boot_tests_are_chosen_once_their_programs_are_there(tree: Tree) -> None
     assert tree.make("boot-test", "TESTS=-x").returncode == 0
     packages, tests = tree.asked()
     assert packages == "boot-packages.sh"
-    options = "<-n> <2> <--dist> <loadgroup> <-m> <boot>"
+    options = "<-n> <2> <-m> <boot>"
     assert tests == f"python <-m> <pytest> {options} <tests/boot> <-x>"
 
 
@@ -227,7 +227,7 @@ def test_red_tests_are_a_failure(tree: Tree) -> None:
 def test_check_fails_when_one_does(tree: Tree, red: str) -> None:
     assert tree.make("check").returncode == 0
     names = [each.split()[0] for each in tree.asked()]
-    assert names == ["ruff", "ruff", "mypy", "lint-imports"]
+    assert names == ["ruff", "ruff", "mypy", "mypy", "lint-imports"]
     assert tree.make("check", env={status_of(red): "1"}).returncode != 0
 
 
