@@ -4,8 +4,8 @@ import pytest
 from boot.machine import Machine
 from boot.product import ask, hub, main_pid, start, state, verdict
 
-# Rarely, systemd overlooks that the last process of a service is gone; it then waits for
-# TimeoutStopSec= before it starts the service again.
+# Rarely, systemd overlooks that the last process of a service is gone; it waits for
+# TimeoutStopSec= then, before it starts the service again.
 SECONDS = 90.0
 SERVICES = ("redlane.service", "redlane-hub.service")
 
