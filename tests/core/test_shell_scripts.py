@@ -109,6 +109,13 @@ def test_nul_bytes_hide_nothing_of_a_script(tmp_path: Path, place: int) -> None:
     assert DANGER in views("bash s.sh", cwd=str(tmp_path))
 
 
+@pytest.mark.parametrize("command", ["bash < s.sh", "cat s.sh | bash", "bash s.sh"])
+def test_nul_bytes_hide_no_word_of_a_script(tmp_path: Path, command: str) -> None:
+    text = f"echo hi\n{DANGER[:1]}\0{DANGER[1:]}\n"
+    (tmp_path / "s.sh").write_text(text)
+    assert DANGER in views(command, cwd=str(tmp_path))
+
+
 @pytest.mark.parametrize("command", ["bash fifo", "./fifo", ". ./fifo", "sh < fifo"])
 def test_what_comes_out_of_a_pipe_is_not_known(tmp_path: Path, command: str) -> None:
     os.mkfifo(tmp_path / "fifo")

@@ -44,8 +44,7 @@ def read_script(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> Script | N
         return None
     if len(data) > MOST_BYTES:
         raise TooComplex(f"the script {path!r} is longer than {MOST_BYTES} bytes")
-    # Shells pass over a NUL wherever it stands: only ELF keeps them from reading on.
-    text = data.replace(b"\0", b"").decode(errors="replace")
+    text = _decoded(data)
     return Script(str(Path(full)), text, _interpreter(text))
 
 
@@ -53,7 +52,7 @@ def read_text(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> tuple[str, .
     """The text of a file, cut off a little above the bound; nothing if unreadable."""
     full = _full(path, cwd, disk)
     data = _read(full, disk) if full else None
-    return () if data is None else (data.decode(errors="replace"),)
+    return () if data is None else (_decoded(data),)
 
 
 def script_words(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> tuple[str, ...]:
@@ -99,6 +98,11 @@ def _read(path: str, disk: Disk) -> bytes | None:
             return file.read(MOST_BYTES + 1)
     except (OSError, ValueError):
         return None
+
+
+def _decoded(data: bytes) -> str:
+    """The text as a shell reads it, which passes over a NUL wherever it stands."""
+    return data.replace(b"\0", b"").decode(errors="replace")
 
 
 def _is_file(path: str, status: os.stat_result) -> bool:
