@@ -18,7 +18,7 @@ EDITABLE := $(foreach each,$(DISTRIBUTIONS),--editable ./$(each))
 # What an editable installation does not follow by itself: metadata and compiled programs.
 INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(each)/setup.py)) \
 	$(wildcard product_core/redlane/wrapper/*.[ch]) product_core/redlane/contexts/shell/programs.py
-SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/*.py)
+SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/redlane_*)
 BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 
 .PHONY: help setup run test test-slow boot-test wheels deb check format bench lock clean

@@ -12,6 +12,15 @@ from redlane.model.content import Content, Reader, SystemCall, ToolCall
 from redlane.model.matching import Answer, Matcher, MatchType, Outcome
 from redlane.model.policy import Action, Context, Policy
 from redlane.model.problem import Problem, Severity
+from redlane.model.supervision import (
+    ContextService,
+    Coverage,
+    Enforcement,
+    Guard,
+    GuardOptions,
+    Judge,
+    Ruling,
+)
 from redlane.patterns import CompiledPattern, PatternError, compile_pattern
 
 __all__ = [
@@ -21,7 +30,13 @@ __all__ = [
     "CompiledPattern",
     "Content",
     "Context",
+    "ContextService",
+    "Coverage",
     "Ending",
+    "Enforcement",
+    "Guard",
+    "GuardOptions",
+    "Judge",
     "MatchType",
     "Matcher",
     "Outcome",
@@ -29,6 +44,7 @@ __all__ = [
     "Policy",
     "Problem",
     "Reader",
+    "Ruling",
     "Severity",
     "SystemCall",
     "ToolCall",

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 import pluggy
 
 from redlane.model.matching import MatchType
+from redlane.model.supervision import ContextService
 
-__all__ = ["ENTRY_POINT_GROUP", "hookimpl", "redlane_match_types"]
+__all__ = ["ENTRY_POINT_GROUP", "hookimpl", "redlane_contexts", "redlane_match_types"]
 
 ENTRY_POINT_GROUP = "redlane"
 
@@ -21,3 +22,8 @@ hookimpl = pluggy.HookimplMarker(ENTRY_POINT_GROUP)
 @hookspec
 def redlane_match_types() -> Iterable[MatchType]:  # type: ignore[empty-body]  # a specification has no body
     """The match types that this plugin adds."""
+
+
+@hookspec
+def redlane_contexts() -> Iterable[ContextService]:  # type: ignore[empty-body]  # a specification has no body
+    """The contexts that this plugin adds."""
