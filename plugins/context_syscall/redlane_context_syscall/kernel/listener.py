@@ -1,8 +1,36 @@
-"""The listener of a seccomp filter: what it stops, and what is answered to it."""
+"""The listener of a seccomp filter: what it stops, and what is answered to it.
 
+The calls below may come from several threads at once: what goes to the kernel is
+packed into `bytes`, which `fcntl.ioctl` copies, so there is no buffer to share. The
+threads have to block signals: one that comes while a descriptor is injected would have
+the call return 0.
+"""
+
+import errno
+import os
+import select
+import struct
+from contextlib import suppress
 from dataclasses import dataclass
+from fcntl import ioctl
 
-__all__ = ["Notification"]
+__all__ = ["Listener", "Notification"]
+
+_RECEIVE = 0xC0502100
+_SEND = 0xC0182101
+_IS_VALID = 0x40082102
+_ADD = 0x40182103
+_SET_FLAGS = 0x40082104
+
+_CONTINUE = 1
+_ADD_AND_SEND = 2
+_WAKE_ON_THIS_CPU = 1
+
+_NOTHING = bytes(80)  # the kernel insists on zeros
+_REQUEST = struct.Struct("=QIIiIQ6Q")
+_RESPONSE = struct.Struct("=QqiI")
+_ADDED = struct.Struct("=QIIII")
+_ID = struct.Struct("=Q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +47,114 @@ class Notification:
     arch: int
     ip: int
     args: tuple[int, int, int, int, int, int]
+
+
+class Listener:
+    """A filter's listener, owned: closed by `close`."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Take the descriptor over and ask for cheap hand-overs (Linux 6.6)."""
+        self._descriptor = descriptor
+        self._adds_and_sends = True  # until the kernel says that it cannot
+        self._is_closing = False
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+        with suppress(OSError):
+            ioctl(descriptor, _SET_FLAGS, _WAKE_ON_THIS_CPU)
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._descriptor
+
+    def receive(self) -> Notification | None:
+        """Wait for the next call; None when nobody is left under the filter.
+
+        A caller that died meanwhile is passed over, and so is a signal; but after
+        `give_up` a signal to the waiting thread makes it return None.
+        """
+        while not self._is_closing:
+            try:
+                received = ioctl(self._descriptor, _RECEIVE, _NOTHING)
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.EINTR):
+                    raise
+                if self._is_deserted():
+                    return None
+                continue
+            identity, pid, flags, number, arch, ip, *args = _REQUEST.unpack(received)
+            return Notification(identity, pid, flags, number, arch, ip, tuple(args))
+        return None
+
+    def _is_deserted(self) -> bool:
+        return any(event & select.POLLHUP for _, event in self._poll.poll(0))
+
+    def is_valid(self, identity: int) -> bool:
+        """Whether the caller is still alive and waits for its answer."""
+        try:
+            ioctl(self._descriptor, _IS_VALID, _ID.pack(identity))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def answer(self, identity: int, *, value: int = 0, error: int = 0) -> bool:
+        """Have the call return `value`, or fail with the errno `error`.
+
+        False when the caller has gone. Raises OSError for a call answered before.
+        """
+        return self._send(_RESPONSE.pack(identity, value, -error, 0))
+
+    def go_on(self, identity: int) -> bool:
+        """Have the kernel do the call; False when the caller has gone."""
+        return self._send(_RESPONSE.pack(identity, 0, 0, _CONTINUE))
+
+    def _send(self, response: bytes) -> bool:
+        while True:
+            try:
+                ioctl(self._descriptor, _SEND, response)
+            except FileNotFoundError:
+                return False
+            except InterruptedError:
+                continue
+            return True
+
+    def inject(self, identity: int, descriptor: int, *, close_on_exec: bool) -> bool:
+        """Give the caller an open file of ours and have the call return its number.
+
+        False when the caller has gone. Raises OSError where it cannot be given one
+        (EMFILE: its table is full); the call is not answered then.
+        """
+        if self._adds_and_sends:
+            try:
+                return (
+                    self._add(identity, descriptor, close_on_exec, _ADD_AND_SEND) >= 0
+                )
+            except OSError as error:
+                if error.errno != errno.EINVAL:
+                    raise
+                self._adds_and_sends = False
+        number = self._add(identity, descriptor, close_on_exec, 0)
+        return number >= 0 and self.answer(identity, value=number)
+
+    def _add(self, identity: int, descriptor: int, cloexec: bool, flags: int) -> int:  # noqa: FBT001  # a flag of the kernel's
+        """The number in the caller's table; -1 when it has gone."""
+        on_exec = os.O_CLOEXEC if cloexec else 0
+        request = bytearray(_ADDED.pack(identity, flags, descriptor, 0, on_exec))
+        while True:
+            try:
+                number: int = ioctl(self._descriptor, _ADD, request)
+            except FileNotFoundError:
+                return -1
+            except InterruptedError:
+                continue
+            return number
+
+    def give_up(self) -> None:
+        """Receive nothing more; whoever waits returns at the next signal or call."""
+        self._is_closing = True
+
+    def close(self) -> None:
+        """Close the listener: calls that still wait for an answer get ENOSYS."""
+        self._is_closing = True
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
