@@ -8,7 +8,7 @@ import pytest
 from engine_samples import policy, rules
 from gate_bench import Bench, content
 
-from redlane.contexts.syscalls import SystemCallContent
+from redlane.contexts.syscall.content import SystemCallContent
 from redlane.errors import UsageError
 from redlane.model.content import SystemCall
 from redlane.model.policy import Context, Policy

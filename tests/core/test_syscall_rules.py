@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from engine_samples import numbered, sample_types
 
-from redlane.contexts.syscalls import SystemCallContent
+from redlane.contexts.syscall.content import SystemCallContent
 from redlane.engine.judge import judge
 from redlane.errors import ContentError
 from redlane.model.content import SystemCall

@@ -1,0 +1,1 @@
+"""System calls of a session: as content, and as what its supervisor judges."""
