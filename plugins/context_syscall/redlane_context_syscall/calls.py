@@ -1,5 +1,6 @@
 """One intercepted system call, and what may be answered to it."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -34,6 +35,10 @@ class Descriptor:
     number: int
     close_on_exec: bool
     undo: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        """Let go of our own descriptor."""
+        os.close(self.number)
 
 
 class GoOn(Enum):

@@ -11,8 +11,8 @@ import os
 import select
 import struct
 from contextlib import suppress
-from dataclasses import dataclass
 from fcntl import ioctl
+from typing import NamedTuple
 
 __all__ = ["Listener", "Notification"]
 
@@ -33,11 +33,11 @@ _ADDED = struct.Struct("=QIIII")
 _ID = struct.Struct("=Q")
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(NamedTuple):
     """One stopped system call: registers only, copied by the kernel.
 
-    `pid` is the id of the calling thread; `args` are its six registers, unsigned.
+    `pid` is the id of the calling thread; `args` are its six registers, unsigned. A
+    tuple, since one is made for every call: it costs a fourth of a dataclass.
     """
 
     id: int

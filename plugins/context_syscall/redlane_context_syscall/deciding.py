@@ -1,0 +1,118 @@
+"""What is ruled on a call, remembered as long as the rules stay what they are.
+
+A program opens the same files again and again, and a judge answers from many patterns:
+the rulings of one generation are kept by the call's name and candidates.
+"""
+
+from collections.abc import Callable
+from errno import EPERM
+from typing import NoReturn
+
+from redlane.api import Judge, Ruling, SystemCall
+from redlane_context_syscall.kernel.listener import Notification
+from redlane_context_syscall.processes import Described
+
+__all__ = ["Candidates", "Decisions"]
+
+Candidates = tuple[bytes | None, ...]
+"""Each path of a call, as written and as it is in truth; None cannot be read."""
+
+_MOST_KEPT = 65_536
+
+
+class Decisions:
+    """Rules on calls, reports what is refused or flagged, and kills where asked to."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        describe: Callable[[Notification], Described],
+        kill: Callable[[Notification], None],
+        session: str = "",
+    ) -> None:
+        """Ask `judge`; `describe` tells of a caller, `kill` ends its process."""
+        self._judge = judge
+        self._describe = describe
+        self._kill = kill
+        self._session = session
+        self._generation = judge.generation
+        self._kept: dict[tuple[str, Candidates], Ruling] = {}
+
+    def check(
+        self, notification: Notification, name: str, candidates: Candidates = ()
+    ) -> None:
+        """Return when the call may go on; raises PermissionError (EPERM) otherwise.
+
+        What is refused or flagged is reported; a process is killed before it could
+        see the refusal.
+        """
+        ruling = self.ruling(notification, name, candidates)
+        if ruling.allowed and not ruling.flagged:
+            return
+        self._judge.report(self._call(notification, name, candidates), ruling)
+        if not ruling.allowed:
+            if ruling.kill:
+                self._kill(notification)
+            raise PermissionError(EPERM, ruling.reason)
+
+    def would_block(
+        self, notification: Notification, name: str, candidates: Candidates
+    ) -> bool:
+        """Whether such a call of the same process would be refused; reports nothing."""
+        return not self.ruling(notification, name, candidates).allowed
+
+    def refuse(
+        self,
+        notification: Notification,
+        name: str,
+        reason: str,
+        candidates: Candidates = (),
+    ) -> NoReturn:
+        """Refuse what cannot be done faithfully, whatever the policies say of it."""
+        call = self._call(notification, name, candidates)
+        self._judge.report(call, Ruling(allowed=False, reason=reason))
+        raise PermissionError(EPERM, reason)
+
+    def is_slow(self, name: str) -> bool:
+        """Whether a ruling on such calls may take seconds."""
+        return name in self._judge.is_slow
+
+    def ruling(
+        self, notification: Notification, name: str, candidates: Candidates
+    ) -> Ruling:
+        """The ruling, from memory if it is there."""
+        generation = self._judge.generation
+        if generation != self._generation:
+            self._kept, self._generation = {}, generation
+        kept = self._kept
+        key = (name, candidates)
+        ruling = kept.get(key)
+        if ruling is None:
+            ruling = self._judge.rule(self._call(notification, name, candidates))
+            # An answer to rules that have changed meanwhile must not outlive them.
+            if ruling.lasting and self._judge.generation == generation:
+                if len(kept) >= _MOST_KEPT:
+                    kept.clear()
+                kept[key] = ruling
+        return ruling
+
+    def _call(
+        self, notification: Notification, name: str, candidates: Candidates
+    ) -> SystemCall:
+        """The call as judges and events see it."""
+        paths = tuple(
+            None if each is None else each.decode(errors="surrogateescape")
+            for each in candidates
+        )
+        caller = self._describe(notification)
+        return SystemCall(
+            name,
+            paths,
+            {
+                "args": list(notification.args),
+                "pid": caller.pid,
+                "ppid": caller.ppid,
+                "command": caller.command,
+                "session": self._session,
+            },
+        )

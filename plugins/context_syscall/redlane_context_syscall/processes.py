@@ -1,0 +1,70 @@
+"""Who makes a call: the process of a thread, as events and checkers are told of it."""
+
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from redlane_context_syscall.kernel.listener import Listener, Notification
+
+__all__ = ["Described", "describe", "kill_process", "process_of"]
+
+_LONGEST_COMMAND = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A process: ids as the supervisor sees them, 0 where they cannot be told."""
+
+    pid: int
+    ppid: int = 0
+    command: str = ""
+
+
+def describe(notification: Notification) -> Described:
+    """The process of the calling thread; the thread alone once it has gone."""
+    fields = _status(notification.pid)
+    try:
+        pid, ppid = int(fields["Tgid"]), int(fields["PPid"])
+    except (KeyError, ValueError):
+        return Described(notification.pid)
+    return Described(pid, ppid, _command(pid))
+
+
+def process_of(thread: int) -> int:
+    """The process that a thread belongs to; raises ProcessLookupError."""
+    try:
+        return int(_status(thread)["Tgid"])
+    except (KeyError, ValueError):
+        raise ProcessLookupError(f"no thread {thread}") from None
+
+
+def kill_process(listener: Listener, notification: Notification) -> None:
+    """Send SIGKILL to the caller's process, unless it has gone already."""
+    with suppress(OSError):
+        descriptor = os.pidfd_open(process_of(notification.pid))
+        try:
+            # Held by the descriptor, the id cannot have passed to another process.
+            if listener.is_valid(notification.id):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        finally:
+            os.close(descriptor)
+
+
+def _status(thread: int) -> dict[str, str]:
+    try:
+        text = Path(f"/proc/{thread}/status").read_text(errors="replace")
+    except OSError:
+        return {}
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name: value.strip() for name, _, value in pairs}
+
+
+def _command(pid: int) -> str:
+    try:
+        with Path(f"/proc/{pid}/cmdline").open("rb") as file:
+            words = file.read(_LONGEST_COMMAND)
+    except OSError:
+        return ""
+    return words.rstrip(b"\0").replace(b"\0", b" ").decode(errors="replace")

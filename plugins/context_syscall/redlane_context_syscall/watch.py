@@ -1,0 +1,98 @@
+"""Looks after threads that answer calls: who hangs, and for whom nobody waits.
+
+It rests while nothing is under way, so that an idle session costs no wake-ups.
+"""
+
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from redlane_context_syscall.kernel.listener import Notification
+
+__all__ = ["Watch"]
+
+_TICK_SECONDS = 0.1
+_WAITING_SECONDS = 1.0
+
+
+class Watch:
+    """A thread that passes the lead on, and interrupts waits that are in vain."""
+
+    SIGNAL = signal.SIGRTMIN + 3
+
+    def __init__(
+        self, is_valid: Callable[[int], bool], pass_lead: Callable[[int], bool]
+    ) -> None:
+        """`is_valid` tells whether a call is still to be answered."""
+        self._is_valid = is_valid
+        self._pass_lead = pass_lead
+        self._busy: dict[int, Notification] = {}
+        self._waiting: dict[int, int] = {}
+        self._wake = threading.Event()
+        self._resting = False
+        self._over = False
+
+    def start(self) -> None:
+        """Watch from now on."""
+        threading.Thread(target=self._run, name="watch", daemon=True).start()
+
+    def stop(self) -> None:
+        """Watch no more."""
+        self._over = True
+        self._wake.set()
+
+    def begin(self, thread: int, notification: Notification) -> None:
+        """A thread has received a call."""
+        self._busy[thread] = notification
+        if self._resting:
+            self._resting = False
+            self._wake.set()
+
+    def end(self, thread: int) -> None:
+        """A thread has an answer to its call."""
+        del self._busy[thread]
+        if self._waiting:
+            self._waiting.pop(thread, None)
+
+    def waiting(self, thread: int, notification: Notification) -> None:
+        """A thread is going to wait, and does not lead any more."""
+        self._waiting[thread] = notification.id
+        self._wake.set()
+
+    def _run(self) -> None:
+        before: dict[int, Notification] = {}
+        while not self._over:
+            self._wake.clear()
+            now = dict(self._busy)
+            self._interrupt_vain()
+            for thread, notification in now.items():
+                is_same = before.get(thread) is notification
+                if is_same and thread not in self._waiting and self._pass_lead(thread):
+                    self.waiting(thread, notification)
+            self._rest(was_busy=bool(now or before))
+            before = now
+
+    def _rest(self, *, was_busy: bool) -> None:
+        """Until the next look; until the next call when nothing is under way."""
+        if was_busy and set(self._busy) - set(self._waiting):
+            self._wake.wait(_TICK_SECONDS)
+        elif self._waiting:
+            self._sleep(_WAITING_SECONDS)
+        elif was_busy:
+            self._wake.wait(_TICK_SECONDS)
+        else:
+            self._sleep(None)
+
+    def _sleep(self, seconds: float | None) -> None:
+        self._resting = True
+        if not set(self._busy) - set(self._waiting):  # one may have begun meanwhile
+            self._wake.wait(seconds)
+        self._resting = False
+
+    def _interrupt_vain(self) -> None:
+        """Wake the threads whose caller has gone: nobody else may ever do it."""
+        for thread, notification in list(self._waiting.items()):
+            if not self._is_valid(notification):
+                with suppress(ProcessLookupError):
+                    signal.pthread_kill(thread, self.SIGNAL)
