@@ -14,6 +14,8 @@ from contextlib import suppress
 from fcntl import ioctl
 from typing import NamedTuple
 
+from redlane_context_syscall.kernel.features import Features
+
 __all__ = ["Listener", "Notification"]
 
 _RECEIVE = 0xC0502100
@@ -52,13 +54,13 @@ class Notification(NamedTuple):
 class Listener:
     """A filter's listener, owned: closed by `close`."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, features: Features | None = None) -> None:
         """Take the descriptor over and ask for cheap hand-overs (Linux 6.6)."""
+        features = features or Features.of_this_kernel()
         self._descriptor = descriptor
-        self._adds_and_sends = True  # until the kernel says that it cannot
+        self._adds_and_sends = features.injects_at_once
+        self._has_to_poll = not features.tells_of_the_end
         self._is_closing = False
-        self._poll = select.poll()
-        self._poll.register(descriptor, select.POLLIN)
         with suppress(OSError):
             ioctl(descriptor, _SET_FLAGS, _WAKE_ON_THIS_CPU)
 
@@ -73,6 +75,8 @@ class Listener:
         `give_up` a signal to the waiting thread makes it return None.
         """
         while not self._is_closing:
+            if self._has_to_poll and self._is_deserted(wait=True):
+                return None
             try:
                 received = ioctl(self._descriptor, _RECEIVE, _NOTHING)
             except OSError as error:
@@ -85,8 +89,13 @@ class Listener:
             return Notification(identity, pid, flags, number, arch, ip, tuple(args))
         return None
 
-    def _is_deserted(self) -> bool:
-        return any(event & select.POLLHUP for _, event in self._poll.poll(0))
+    def _is_deserted(self, *, wait: bool = False) -> bool:
+        """Whether nobody is left under the filter; `wait` for that or for a call."""
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
+        return any(
+            event & select.POLLHUP for _, event in poll.poll(None if wait else 0)
+        )
 
     def is_valid(self, identity: int) -> bool:
         """Whether the caller is still alive and waits for its answer."""
