@@ -1,4 +1,4 @@
-"""The plugin host: finds match types through entry points and checks them.
+"""The plugin host: finds match types and contexts through entry points.
 
 A plugin that fails to import or that misbehaves is reported and left out; policies of
 its type then become load errors, so that a broken plugin never opens a door.
@@ -7,11 +7,11 @@ its type then become load errors, so that a broken plugin never opens a door.
 import contextlib
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pluggy
 
@@ -20,8 +20,15 @@ from redlane.hookspecs import ENTRY_POINT_GROUP
 from redlane.model.content import Reader
 from redlane.model.matching import MatchType
 from redlane.model.policy import Context
+from redlane.model.supervision import ContextService
 
-__all__ = ["KNOWN_PACKAGES", "PluginReport", "Plugins", "find_plugins"]
+__all__ = [
+    "CONTEXT_PACKAGES",
+    "KNOWN_PACKAGES",
+    "PluginReport",
+    "Plugins",
+    "find_plugins",
+]
 
 KNOWN_PACKAGES: Mapping[str, str] = MappingProxyType(
     {
@@ -34,6 +41,11 @@ KNOWN_PACKAGES: Mapping[str, str] = MappingProxyType(
 )
 """The package that brings each match type of the policy format."""
 
+CONTEXT_PACKAGES: Mapping[str, str] = MappingProxyType(
+    {Context.SYSCALL: "redlane-context-syscall"}
+)
+"""The package that brings each context of the policy format that is a plugin's."""
+
 
 @dataclass(frozen=True, slots=True)
 class PluginReport:
@@ -44,44 +56,78 @@ class PluginReport:
     version: str
     location: str
     match_types: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """The match types by name, how they were found, and what is wrong as a whole.
+    """Match types and contexts by name, how they were found, and what is wrong.
 
-    `conflicts` has one line for each match type that two plugins offer: with any, the
-    daemon does not start, because it cannot know which of them to trust.
+    `conflicts` has one line for each match type or context that two plugins offer: with
+    any, the daemon does not start, because it cannot know which of them to trust.
     """
 
     match_types: Mapping[str, MatchType]
     reports: tuple[PluginReport, ...]
     conflicts: tuple[str, ...] = ()
+    contexts: Mapping[str, ContextService] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Offers:
+    """What one plugin offers."""
+
+    match_types: tuple[MatchType, ...] = ()
+    contexts: tuple[ContextService, ...] = ()
 
 
 def find_plugins() -> Plugins:
     """Load every entry point of the group `redlane`, in the order of their names."""
     manager = pluggy.PluginManager(ENTRY_POINT_GROUP)
     manager.add_hookspecs(hookspecs)
-    types: dict[str, MatchType] = {}
-    owners: dict[str, str] = {}
-    conflicts = []
+    types = _Names[MatchType]("match type")
+    contexts = _Names[ContextService]("context")
     points, reports = _entry_points()
     for distribution, entry_point in points:
         found, offered = _load(manager, distribution, entry_point)
         reports.append(found)
         owner = f"{found.name!r} of {found.distribution}"
-        for match_type in offered:
-            name = match_type.name
-            if name in types:
-                conflicts.append(
-                    f"match type {name!r} is offered twice, by {owners[name]} and by "
-                    f"{owner}: uninstall one of them"
-                )
-            owners.setdefault(name, owner)
-            types.setdefault(name, match_type)
-    return Plugins(MappingProxyType(types), tuple(reports), tuple(conflicts))
+        for match_type in offered.match_types:
+            types.add(match_type.name, match_type, owner)
+        for context in offered.contexts:
+            contexts.add(context.name, context, owner)
+    return Plugins(
+        MappingProxyType(types.taken),
+        tuple(reports),
+        (*types.conflicts, *contexts.conflicts),
+        MappingProxyType(contexts.taken),
+    )
+
+
+_Any = TypeVar("_Any")
+
+
+class _Names(Generic[_Any]):
+    """What plugins offer, by name; the first one that is found keeps it."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._owners: dict[str, str] = {}
+        self.taken: dict[str, _Any] = {}
+        self.conflicts: list[str] = []
+
+    def add(self, name: str, offered: _Any, owner: str) -> None:
+        """Take what a plugin offers, unless another has that name."""
+        if name in self.taken:
+            self.conflicts.append(
+                f"{self._kind} {name!r} is offered twice, by {self._owners[name]} and "
+                f"by {owner}: uninstall one of them"
+            )
+        self._owners.setdefault(name, owner)
+        self.taken.setdefault(name, offered)
 
 
 _Found = tuple[list[tuple[Distribution, EntryPoint]], list[PluginReport]]
@@ -116,13 +162,13 @@ def _ask_each(torn: list[PluginReport]) -> list[EntryPoint]:
             points += distribution.entry_points.select(group=ENTRY_POINT_GROUP)
         except Exception as error:  # noqa: BLE001  # as above
             reason = f"its entry points cannot be read: {_one_line(error)}"
-            torn.append(_report(distribution, name or "?", (), reason))
+            torn.append(_report(distribution, name or "?", _Offers(), reason))
     return points
 
 
 def _load(
     manager: pluggy.PluginManager, distribution: Distribution, entry_point: EntryPoint
-) -> tuple[PluginReport, tuple[MatchType, ...]]:
+) -> tuple[PluginReport, _Offers]:
     """What one entry point offers, or why it cannot be used.
 
     This is a fail-closed boundary: whatever a plugin does wrong leaves its match types
@@ -140,28 +186,36 @@ def _load(
     except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
         if manager.is_registered(plugin):
             manager.unregister(plugin)
-        return _report(distribution, entry_point.name, (), _one_line(error)), ()
+        nothing = _Offers()
+        reason = _one_line(error)
+        return _report(distribution, entry_point.name, nothing, reason), nothing
     return _report(distribution, entry_point.name, offered, None), offered
 
 
-def _register(
-    manager: pluggy.PluginManager, plugin: object, name: str
-) -> tuple[MatchType, ...]:
+def _register(manager: pluggy.PluginManager, plugin: object, name: str) -> _Offers:
+    """What a plugin offers, each checked for the members that it must have."""
     manager.register(plugin, name=name)
     manager.check_pending()
-    return _call(manager, plugin)
+    return _Offers(
+        _call(manager, plugin, "redlane_match_types", _shape_problem),
+        _call(manager, plugin, "redlane_contexts", _context_problem),
+    )
 
 
-def _call(manager: pluggy.PluginManager, plugin: object) -> tuple[MatchType, ...]:
-    """The match types of one plugin, each checked for the members it must have."""
+def _call(
+    manager: pluggy.PluginManager,
+    plugin: object,
+    hook: str,
+    problem_of: Callable[[Any], str | None],
+) -> tuple[Any, ...]:
+    """What one hook of one plugin answers; raises TypeError for another shape."""
     others = [other for other in manager.get_plugins() if other is not plugin]
-    caller = manager.subset_hook_caller("redlane_match_types", others)
-    offered: list[Any] = [each for answer in caller() for each in answer]
-    for match_type in offered:
-        problem = _shape_problem(match_type)
-        if problem:
-            raise TypeError(problem)
-    return tuple(offered)
+    caller = manager.subset_hook_caller(hook, others)
+    offered = tuple(each for answer in caller() for each in answer)
+    problem = next(filter(None, map(problem_of, offered)), None)
+    if problem:
+        raise TypeError(problem)
+    return offered
 
 
 def _shape_problem(match_type: Any) -> str | None:  # noqa: ANN401  # comes from outside
@@ -192,10 +246,24 @@ def _attribute_problem(match_type: MatchType) -> str | None:
     return wrong and f"match type {match_type.name!r} has an unusable {wrong!r}"
 
 
+def _context_problem(context: Any) -> str | None:  # noqa: ANN401  # comes from outside
+    """Why an object is no context that a plugin may offer, or None."""
+    if isinstance(context, type):
+        return f"{context.__name__} is a class: offer an object of it"
+    name = getattr(context, "name", None)
+    if not isinstance(name, str) or name not in CONTEXT_PACKAGES:
+        known = ", ".join(CONTEXT_PACKAGES)
+        return f"context {context!r} has no name that a plugin may offer ({known})"
+    for method in ("problems", "coverage", "guard"):
+        if not callable(getattr(context, method, None)):
+            return f"context {context!r} has no method {method!r}"
+    return None
+
+
 def _report(
     distribution: Distribution,
     name: str,
-    offered: tuple[MatchType, ...],
+    offered: _Offers,
     error: str | None,
 ) -> PluginReport:
     return PluginReport(
@@ -203,7 +271,8 @@ def _report(
         distribution=_told(distribution, "Name"),
         version=_told(distribution, "Version"),
         location=str(distribution.locate_file("")),
-        match_types=tuple(each.name for each in offered),
+        match_types=tuple(each.name for each in offered.match_types),
+        contexts=tuple(str(each.name) for each in offered.contexts),
         error=error,
     )
 

@@ -1,8 +1,11 @@
 """A directory of policy files for tests, and what a load of it says."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from sample_context import SampleContext
 
 from redlane.model.problem import Finding
 from redlane.paths import Paths
@@ -12,7 +15,7 @@ from redlane.policies.loading import load
 
 __all__ = ["PLUGINS", "PolicyHome", "mcp_tool", "regex", "simple", "told"]
 
-PLUGINS = find_plugins()
+PLUGINS = replace(find_plugins(), contexts={"Syscall": SampleContext()})
 
 
 class PolicyHome:

@@ -270,7 +270,9 @@ def test_other_policies_are_not_called_broad(
 ) -> None:
     home.policies(policy)
 
-    assert home.load().findings == ()
+    findings = home.load().findings
+
+    assert not [each for each in findings if "everything" in each.message]
 
 
 def test_inbound_policies_without_interception_are_a_warning(home: PolicyHome) -> None:

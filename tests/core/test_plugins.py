@@ -217,3 +217,60 @@ def test_what_a_plugin_prints_does_not_mix_with_answers(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "imported" in captured.err
+
+
+CONTEXT = """
+from redlane.api import hookimpl
+
+class Offered:
+    name = "Syscall"
+    def problems(self, policy): return ()
+    def coverage(self, named): return ()
+    def guard(self, judge, options): raise OSError
+
+@hookimpl
+def redlane_contexts():
+    return (Offered(),)
+"""
+
+
+def test_context_is_found(install: Install) -> None:
+    install("aa_sample", CONTEXT)
+    plugins = find_plugins()
+    found = report(plugins, "aa_sample")
+    assert (found.contexts, found.match_types, found.error) == (("Syscall",), (), None)
+    assert plugins.contexts["Syscall"].name == "Syscall"
+
+
+BROKEN_CONTEXTS = {
+    "raises in its hook": (CONTEXT.replace("return (O", "raise OSError; (O"), "OSErr"),
+    "returns a class": (CONTEXT.replace("(Offered(),)", "(Offered,)"), "is a class"),
+    "has no name": (CONTEXT.replace('"Syscall"', '""'), "no name"),
+    "has a name of the core": (CONTEXT.replace('"Syscall"', '"Shell"'), "no name"),
+    "has no guard": (CONTEXT.replace("def guard", "def gard"), "'guard'"),
+    "has no problems": (CONTEXT.replace("def problems", "def problem"), "'problems'"),
+    "has no coverage": (CONTEXT.replace("def coverage", "def covered"), "'coverage'"),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"), BROKEN_CONTEXTS.values(), ids=BROKEN_CONTEXTS
+)
+def test_broken_context_is_reported_and_left_out(
+    install: Install, source: str, reason: str
+) -> None:
+    install("aa_broken", source)
+    plugins = find_plugins()
+    error = report(plugins, "aa_broken").error
+    assert error is not None
+    assert reason in error
+    assert all(type(each).__module__ != "aa_broken" for each in plugins.contexts)
+
+
+def test_two_plugins_of_one_context_are_a_conflict(install: Install) -> None:
+    install("aa_first", CONTEXT)
+    install("bb_second", CONTEXT)
+    plugins = find_plugins()
+    (conflict,) = (each for each in plugins.conflicts if "bb-second" in each)
+    assert "context 'Syscall'" in conflict
+    assert "aa-first" in conflict

@@ -25,9 +25,9 @@ def register(commands: Commands) -> None:
         _list,
         summary="list the plugins that were found",
         description="""
-            List each plugin with the match types that it adds, its distribution,
-            version and place. A plugin that cannot be used is listed with the reason;
-            policies of its match type do not load.
+            List each plugin with the match types and contexts that it adds, its
+            distribution, version and place. A plugin that cannot be used is listed with
+            the reason; policies of its match type do not load.
         """,
         examples="redlane plugins list --json",
     )
@@ -55,6 +55,7 @@ def _described(plugins: Plugins) -> dict[str, object]:
                 "version": each.version,
                 "location": each.location,
                 "match_types": list(each.match_types),
+                "contexts": list(each.contexts),
                 "error": each.error,
             }
             for each in plugins.reports
@@ -76,5 +77,6 @@ def _line(report: PluginReport) -> str:
     origin = ", ".join(filter(None, (release, report.location)))
     if report.error is not None:
         return f"{report.name}: error: {report.error} ({origin})"
-    offered = ", ".join(report.match_types) or "no match type"
+    contexts = (f"context {each}" for each in report.contexts)
+    offered = ", ".join([*report.match_types, *contexts]) or "nothing"
     return f"{report.name}: {offered} ({origin})"

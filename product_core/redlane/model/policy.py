@@ -89,10 +89,16 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A named choice of policies; order in the list does not matter."""
+    """A named choice of policies; order in the list does not matter.
+
+    `namespaces`: its sessions may enter new namespaces. `ebpf`: what can be is held by
+    eBPF programs as well. Both are about sessions whose system calls are judged.
+    """
 
     name: str
     policies: tuple[str, ...]
     is_dynamic: bool = False
+    namespaces: bool = False
+    ebpf: bool = False
     description: str | None = None
     source: str = ""

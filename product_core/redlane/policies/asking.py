@@ -10,9 +10,10 @@ from redlane.model.content import TextContent
 from redlane.model.matching import Matcher, MatchType, Outcome
 from redlane.model.policy import Context, Policy
 from redlane.model.problem import Problem, Severity
+from redlane.model.supervision import ContextService
 from redlane.policies.ruleset import RuleSet
 
-__all__ = ["compile_problem", "matches_all", "problems_of"]
+__all__ = ["compile_problem", "matches_all", "problems_of", "service_problems"]
 
 
 def problems_of(match_type: MatchType, policy: Policy) -> list[Problem]:
@@ -25,6 +26,15 @@ def problems_of(match_type: MatchType, policy: Policy) -> list[Problem]:
         return [_checked(each) for each in match_type.problems(policy)]
     except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
         return [Problem(Severity.ERROR, _failure(match_type, "check", error))]
+
+
+def service_problems(service: ContextService, policy: Policy) -> list[Problem]:
+    """What a context cannot enforce of a policy (fails closed as above)."""
+    try:
+        return [_checked(each) for each in service.problems(policy)]
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # as above
+        reason = f"the plugin of context {service.name} failed to check it"
+        return [Problem(Severity.ERROR, f"{reason}: {_reason(error)}")]
 
 
 def compile_problem(ruleset: RuleSet, role: str) -> str | None:

@@ -160,6 +160,20 @@ ROLE = _table(
         "reserved for computed membership",
         default=False,
     ),
+    Field(
+        "namespaces",
+        Kind.STRING,
+        "whether sessions whose system calls are judged may enter new namespaces, as "
+        "sandboxes do",
+        choices=("deny", "allow"),
+        default="deny",
+    ),
+    Field(
+        "ebpf",
+        Kind.BOOLEAN,
+        "hold system calls by eBPF programs as well, where the machine can",
+        default=False,
+    ),
 )
 
 LEGACY = _table(

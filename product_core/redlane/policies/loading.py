@@ -14,6 +14,7 @@ from redlane.model.problem import Finding, Severity
 from redlane.model.settings import Settings
 from redlane.paths import Paths
 from redlane.plugins import Plugins
+from redlane.policies.enforcement import find_unenforced
 from redlane.policies.hazards import find_hazards
 from redlane.policies.loaded import Loaded
 from redlane.policies.nearness import nearest, short
@@ -118,13 +119,14 @@ def _digest(checked: Checked) -> str:
 def _hazards(
     ruleset: RuleSet, settings: Settings, paths: Paths, plugins: Plugins
 ) -> Iterator[Finding]:
-    return find_hazards(
+    yield from find_hazards(
         ruleset.policies.values(),
         ruleset.roles.values(),
         plugins.match_types,
         settings,
         str(paths.settings),
     )
+    yield from find_unenforced(ruleset.policies.values(), plugins)
 
 
 def _plugin_findings(plugins: Plugins) -> Iterator[Finding]:

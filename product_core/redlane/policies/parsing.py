@@ -8,7 +8,7 @@ from redlane.model.matching import MatchType
 from redlane.model.policy import Action, Context, Policy, Role, Transform
 from redlane.model.problem import Finding, Problem, Severity
 from redlane.plugins import Plugins
-from redlane.policies.asking import problems_of
+from redlane.policies.asking import problems_of, service_problems
 from redlane.policies.documents import Violation, check_document
 from redlane.policies.effects import policy_effects
 from redlane.policies.fields import CONDITIONS, FORMAT_TYPES, POLICY, ROLE
@@ -84,6 +84,7 @@ def parse_policy(entry: Entry, order: int, plugins: Plugins) -> ParsedPolicy:
     if match_type is not None and wrong <= _NOT_ASKED_ABOUT:
         policy = _policy(document, entry, order, name, transform, match_type, wrong)
         problems.extend(_meaning(policy, match_type))
+        problems.extend(_enforcement(policy, match_type, plugins))
         problems.extend(_warning(each) for each in policy_effects(document))
     broken = any(each.severity is Severity.ERROR for each in problems)
     findings = _findings(entry, name, problems)
@@ -105,6 +106,8 @@ def parse_role(entry: Entry) -> ParsedRole:
             name=name,
             policies=tuple(document["policies"]),
             is_dynamic=bool(document.get("is_dynamic")),
+            namespaces=document.get("namespaces") == "allow",
+            ebpf=bool(document.get("ebpf")),
             description=document.get("description"),
             source=entry.file,
         )
@@ -197,6 +200,16 @@ def _meaning(policy: Policy, match_type: MatchType) -> Iterator[Problem]:
     yield from problems
     if policy.pattern == "" and policy.type in ("Simple", "Regex") and not problems:
         yield _warning("an empty `pattern` matches everything")
+
+
+def _enforcement(
+    policy: Policy, match_type: MatchType, plugins: Plugins
+) -> Iterable[Problem]:
+    """What this machine cannot enforce of a policy about system calls."""
+    service = plugins.contexts.get(Context.SYSCALL)
+    if service is None or Context.SYSCALL not in match_type.contexts:
+        return ()
+    return service_problems(service, policy) if syscalls_of(policy) else ()
 
 
 def _findings(

@@ -8,12 +8,13 @@ one scan. Nothing here changes after it is made; a reload makes a new `RuleSet`.
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from redlane.model.content import Reader
 from redlane.model.matching import Matcher, MatchType
 from redlane.model.policy import Action, Context, Policy, Role
-from redlane.policies.syscalls import SyscallMatcher, syscalls_of
+from redlane.policies.syscalls import SyscallMatcher, named_calls, takes_part
 
 __all__ = ["BoundMatcher", "RoleRules", "RuleSet"]
 
@@ -40,6 +41,10 @@ class RoleRules:
     digest: str
     policies: Mapping[int, Policy]
     groups: Groups
+    system_calls: Mapping[str, bool] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Those that the policies name; True where some look at paths."""
 
     def matchers(self, context: Context, action: Action) -> tuple[BoundMatcher, ...]:
         """The matchers of policies of `context` and of context All."""
@@ -92,6 +97,9 @@ class RuleSet:
             digest=self.digest,
             policies={policy.order: policy for policy in policies},
             groups=_group(policies, self._match_types),
+            system_calls=named_calls(
+                each for each in policies if takes_part(each, self._match_types)
+            ),
         )
 
 
@@ -103,7 +111,7 @@ def _group(policies: list[Policy], match_types: Mapping[str, MatchType]) -> Grou
         action = Action.BLOCK if match_type.decides_lane else policy.action
         if policy.context is not Context.SYSCALL:
             splits[policy.context, action, policy.type].append(policy)
-        if syscalls_of(policy) and Context.SYSCALL in match_type.contexts:
+        if takes_part(policy, match_types):
             splits[Context.SYSCALL, action, policy.type].append(policy)
     groups: dict[tuple[Context, Action], list[BoundMatcher]] = defaultdict(list)
     for (context, action, type_name), members in splits.items():

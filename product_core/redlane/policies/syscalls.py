@@ -8,7 +8,14 @@ from redlane.model.content import Content, Reader, SystemCall
 from redlane.model.matching import Answer, Matcher, MatchType, Outcome
 from redlane.model.policy import Action, Context, Policy
 
-__all__ = ["SyscallMatcher", "is_path_filter", "syscalls_of"]
+__all__ = [
+    "SyscallMatcher",
+    "checked_calls",
+    "is_path_filter",
+    "named_calls",
+    "syscalls_of",
+    "takes_part",
+]
 
 _DETAILS = ("args", "pid", "ppid", "command", "session")
 
@@ -33,6 +40,34 @@ def is_path_filter(policy: Policy) -> bool:
     if policy.type == "Simple":
         return bool(policy.syscalls and policy.pattern)
     return True
+
+
+def takes_part(policy: Policy, match_types: Mapping[str, MatchType]) -> bool:
+    """Whether a policy has a say about system calls."""
+    return Context.SYSCALL in match_types[policy.type].contexts and bool(
+        syscalls_of(policy)
+    )
+
+
+def named_calls(policies: Iterable[Policy]) -> Mapping[str, bool]:
+    """The system calls that policies name; True where some look at paths."""
+    named: dict[str, bool] = {}
+    for policy in policies:
+        for name in syscalls_of(policy):
+            named[name] = named.get(name, False) or is_path_filter(policy)
+    return named
+
+
+def checked_calls(
+    policies: Iterable[Policy], match_types: Mapping[str, MatchType]
+) -> frozenset[str]:
+    """The system calls on which a program or a model is asked."""
+    return frozenset(
+        name
+        for policy in policies
+        if match_types[policy.type].reader is not Reader.PATTERN
+        for name in syscalls_of(policy)
+    )
 
 
 class SyscallMatcher:

@@ -1,0 +1,59 @@
+"""Warnings about policies that name system calls: who holds them, and how.
+
+Such policies load on every machine, so that `redlane validate` judges them everywhere;
+where nothing enforces them, a person has to know.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from redlane.model.policy import Action, Context, Policy
+from redlane.model.problem import Finding, Severity
+from redlane.plugins import CONTEXT_PACKAGES, Plugins
+from redlane.policies.syscalls import syscalls_of, takes_part
+
+__all__ = ["find_unenforced", "missing_context"]
+
+_NAMED = 3
+"""How many names a message lists before it counts the rest."""
+
+
+def find_unenforced(policies: Iterable[Policy], plugins: Plugins) -> Iterator[Finding]:
+    """Policies that nothing enforces, and Allows that the eBPF filter cannot hold."""
+    members = [each for each in policies if takes_part(each, plugins.match_types)]
+    if not members:
+        return
+    missing = missing_context(plugins)
+    if missing is not None:
+        subject = f"context {Context.SYSCALL}"
+        message = (
+            f"nothing enforces {_listed('policy', 'policies', [e.id for e in members])}"
+            f", because {missing}; `redlane run` refuses roles that hold "
+            f"{'it' if len(members) == 1 else 'them'}"
+        )
+        yield Finding(Severity.WARNING, "", subject, message)
+    for policy in members:
+        if policy.action is Action.ALLOW:
+            names = _listed("system call", "system calls", list(syscalls_of(policy)))
+            message = (
+                f"its Allow leaves the {names} out of the eBPF filter: the ordered "
+                "seccomp rule set enforces what carries an Allow"
+            )
+            yield Finding(Severity.WARNING, policy.source, policy.id, message)
+
+
+def missing_context(plugins: Plugins) -> str | None:
+    """Why there is nothing that enforces policies about system calls, or None."""
+    if Context.SYSCALL in plugins.contexts:
+        return None
+    package = CONTEXT_PACKAGES[Context.SYSCALL]
+    for report in plugins.reports:
+        if report.distribution == package and report.error is not None:
+            return f"{package} {report.version} failed to load: {report.error}"
+    return f"no plugin does: install the package {package}"
+
+
+def _listed(one: str, many: str, names: list[str]) -> str:
+    """`policy a`, or `policies a, b, c and 4 more`."""
+    listed = ", ".join(names[:_NAMED])
+    rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{one if len(names) == 1 else many} {listed}{rest}"
