@@ -8,6 +8,7 @@ once they are noted here: what comes later finds them noted.
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,11 +36,26 @@ class World:
     namespaces_differ: bool = False
     _restricted: set[int] = field(default_factory=set)
     _restricted_since: float | None = None
+    _told: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """A supervisor with capabilities that its children lose is unlike them."""
         if not self.own.keeps_capabilities:
             self.credentials_differ = True
+
+    @property
+    def is_one(self) -> bool:
+        """Whether every task still is to the file system what its supervisor is."""
+        differ = self.credentials_differ or self.roots_differ or self.namespaces_differ
+        return not differ and not self.landlocked
+
+    def on_parting(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called before a task may come to differ from the supervisor."""
+        self._told.append(tell)
+
+    def _part(self) -> None:
+        for tell in self._told:
+            tell()
 
     @property
     def landlocked(self) -> bool:
@@ -50,18 +66,21 @@ class World:
         """A task is about to change its credentials, if it may."""
         if self.own.can_change_itself or self.namespaces_differ:
             self.credentials_differ = True
+            self._part()
 
     def note_namespaces(self) -> None:
         """A task is about to enter another namespace, where it may become anybody."""
         self.namespaces_differ = True
         self.roots_differ = True
         self.credentials_differ = True
+        self._part()
 
     def note_landlock(self, thread: int) -> None:
         """A task is about to restrict itself, and with it all that it starts."""
         self._restricted.add(Task.read(thread).process)
         if self._restricted_since is None:
             self._restricted_since = _now()
+        self._part()
 
     def is_landlocked(self, thread: int) -> bool:
         """Whether a thread may have restrictions that cannot be taken on.

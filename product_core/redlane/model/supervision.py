@@ -91,6 +91,13 @@ class Judge(Protocol):
         """Have an event written; never waits, never raises."""
         ...
 
+    def on_change(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called each time that `generation` has changed.
+
+        For those who keep rulings where `generation` cannot be read; from any thread.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class GuardOptions:
