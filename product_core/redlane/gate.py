@@ -19,12 +19,13 @@ from redlane.policies.ruleset import RuleSet
 from redlane.state.clock import iso_time
 from redlane.state.event import Event
 from redlane.state.events import EventLog
+from redlane.state.filters import why_not_held
 from redlane.state.places import Places
 from redlane.state.redaction import excerpt, redact
 from redlane.state.reviews import Review, Reviews, ReviewsFullError, ReviewState
 from redlane.state.sessions import Session, SessionState, SessionTable
 
-__all__ = ["Gate", "Judgement"]
+__all__ = ["Gate", "Judgement", "why_stopped"]
 
 LONGEST_REASON = 1_000
 
@@ -128,6 +129,22 @@ class Gate:
             partial(self._broken, request),
         )
 
+    def record(
+        self,
+        content: Content,
+        session: Session,
+        verdict: Verdict,
+        *,
+        pid: int | None = None,
+        details: tuple[str, ...] = (),
+    ) -> Judgement:
+        """Write down what was judged elsewhere by this session's rules.
+
+        Raises RedlaneError when that is not possible.
+        """
+        request = self._request(content, session, None, pid, details)
+        return self._recorded(request, verdict)
+
     def _request(
         self,
         content: Content | Sequence[Content],
@@ -156,7 +173,7 @@ class Gate:
     def _verdict(self, request: _Request) -> Verdict:
         """Ask the session, then the rules that are in force at this moment."""
         session = self._sessions.get(request.session.id)
-        stopped = _why_stopped(session)
+        stopped = why_stopped(session)
         if session is None or stopped:
             return self._block(request, stopped)
         with self._places.one(session.id) as free:
@@ -165,8 +182,11 @@ class Gate:
             role = session.role if request.role is None else request.role
             rules = self._rules()
             added = self._sessions.restrictions(session, rules.match_types)
+            stopped = why_not_held(session, rules, added)
+            if stopped:
+                return self._block(request, stopped)
             verdict = judge(rules, role, request.contents, added)
-        stopped = _why_stopped(self._sessions.get(session.id))
+        stopped = why_stopped(self._sessions.get(session.id))
         return self._block(request, stopped) if stopped else verdict
 
     def _held(
@@ -188,7 +208,7 @@ class Gate:
         finally:
             self._reviews.release(review.id)
         verdict = _decided(judgement.verdict, review)
-        stopped = _why_stopped(self._sessions.get(request.session.id))
+        stopped = why_stopped(self._sessions.get(request.session.id))
         if stopped:
             verdict = self._block(request, stopped)
         return self._recorded(request, verdict, judgement, review)
@@ -260,7 +280,7 @@ class Gate:
         )
 
 
-def _why_stopped(session: Session | None) -> str:
+def why_stopped(session: Session | None) -> str:
     """Why nothing of a session goes on, or "" when it is judged."""
     if session is None:
         return "there is no such session"

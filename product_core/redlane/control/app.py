@@ -9,8 +9,10 @@ import falcon
 import falcon.media
 
 from redlane.control.access import Access, Door
+from redlane.control.changes import Changes
 from redlane.control.crowd import Counted
 from redlane.control.errors import add_error_handlers
+from redlane.control.held_calls import HeldCalls
 from redlane.control.judging import Contents, Judging
 from redlane.control.membership import Membership
 from redlane.control.metrics import Metrics
@@ -23,6 +25,7 @@ from redlane.control.resources.sessions import (
     SessionCollection,
     SessionItem,
 )
+from redlane.control.resources.syscalls import SessionCalls
 from redlane.control.resources.verdicts import Analyze
 from redlane.control.session_control import SessionControl
 from redlane.control.shell_desk import ShellDesk
@@ -50,6 +53,8 @@ class Collaborators:
     events: EventStream
     metrics: Metrics
     rendering: Rendering
+    held: HeldCalls
+    changes: Changes
     reload: Callable[[], Loaded]
 
 
@@ -70,6 +75,7 @@ def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Respo
         "/api/status": Status(rendering),
         "/api/sessions": SessionCollection(parts.table, sessions, rendering),
         "/api/sessions/{session_id}": SessionItem(sessions, rendering),
+        "/api/sessions/{session_id}/syscalls": _session_calls(parts),
         "/api/sessions/{session_id}/{action}": SessionAction(sessions, rendering),
         "/api/events": EventCollection(parts.events),
         "/api/reviews": ReviewCollection(reviews),
@@ -80,6 +86,17 @@ def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Respo
     for path, resource in routes.items():
         app.add_route(path, resource)
     return app
+
+
+def _session_calls(parts: Collaborators) -> SessionCalls:
+    return SessionCalls(
+        parts.sessions,
+        parts.held,
+        parts.changes,
+        parts.gate,
+        parts.table,
+        parts.metrics,
+    )
 
 
 def shell_desk(parts: Collaborators) -> ShellDesk:

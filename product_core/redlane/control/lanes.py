@@ -1,9 +1,11 @@
-"""Worker threads in two lanes, so that the daemon can always be looked at and steered.
+"""Worker threads in lanes, so that the daemon can always be looked at and steered.
 
 Verdicts may be held for a person, or wait for a checker: they have a lane of their
-own. The narrow lane serves everything else, however many verdicts wait.
+own, and so do the supervisors of sessions that wait for rules to change. The narrow
+lane serves everything else, however many verdicts wait.
 """
 
+import re
 from typing import Any
 
 from waitress.task import ThreadedTaskDispatcher
@@ -11,7 +13,9 @@ from waitress.task import ThreadedTaskDispatcher
 __all__ = ["Lanes"]
 
 VERDICT_PATHS = frozenset({"/api/analyze"})
+_CALLS_PATH = re.compile(r"/api/sessions/[^/]*/syscalls")
 _VERDICT_THREADS = 384
+_FOLLOWING_THREADS = 224
 _CONTROL_THREADS = 64
 
 
@@ -38,17 +42,23 @@ class Lanes:
     """The task dispatcher of the control server."""
 
     def __init__(self) -> None:
-        """Two empty pools; threads come with the work."""
+        """Empty pools; threads come with the work."""
         self._verdicts = _Lane(_VERDICT_THREADS)
+        self._following = _Lane(_FOLLOWING_THREADS)
         self._control = _Lane(_CONTROL_THREADS)
 
     def add_task(self, channel: Any) -> None:  # noqa: ANN401  # waitress's signature
         """Queue a connection in the lane of its first request."""
-        path = getattr(channel.requests[0], "path", "")
+        request = channel.requests[0]
+        path = getattr(request, "path", "")
         lane = self._verdicts if path in VERDICT_PATHS else self._control
+        if _CALLS_PATH.fullmatch(path):
+            follows = getattr(request, "command", "") == "GET"
+            lane = self._following if follows else self._verdicts
         lane.add_task(channel)
 
     def shutdown(self, timeout: float) -> None:
         """Stop the threads; what is not done within `timeout` seconds is abandoned."""
         self._verdicts.shutdown(timeout=timeout)
+        self._following.shutdown(timeout=timeout)
         self._control.shutdown(timeout=timeout)

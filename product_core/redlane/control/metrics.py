@@ -21,6 +21,7 @@ class Metrics:
         self._latencies: Counter[int | None] = Counter()
         self._seconds = 0.0
         self._reloads: Counter[str] = Counter()
+        self._calls: Counter[str] = Counter()
 
     def count_verdict(self, context: str, verdict: str, latency_ms: float) -> None:
         """One verdict, and how long it took without the time of a review."""
@@ -35,11 +36,17 @@ class Metrics:
         with self._lock:
             self._reloads["ok" if ok else "failed"] += 1
 
+    def count_calls(self, verdict: str, count: int) -> None:
+        """So many system calls that a session's supervisor blocked or flagged."""
+        with self._lock:
+            self._calls[verdict] += count
+
     def lines(self) -> Iterable[str]:
         """The counters, a sample a line."""
         with self._lock:
             verdicts, latencies = dict(self._verdicts), Counter(self._latencies)
             seconds, reloads = self._seconds, dict(self._reloads)
+            calls = dict(self._calls)
         yield from _head("redlane_verdicts_total", "counter", "Verdicts given.")
         for (context, verdict), count in sorted(verdicts.items()):
             labels = f'context="{context}",verdict="{verdict}"'
@@ -49,6 +56,11 @@ class Metrics:
         for result in ("ok", "failed"):
             count = reloads.get(result, 0)
             yield f'redlane_reloads_total{{result="{result}"}} {count}'
+        text = "System calls that were blocked or flagged."
+        yield from _head("redlane_syscall_events_total", "counter", text)
+        for verdict in ("BLOCK", "FLAG"):
+            count = calls.get(verdict, 0)
+            yield f'redlane_syscall_events_total{{verdict="{verdict}"}} {count}'
 
 
 def gauge(name: str, text: str, values: Mapping[str, int]) -> Iterable[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from redlane import __version__
 from redlane.control.callers import Caller
+from redlane.control.held_calls import HeldCalls
 from redlane.control.membership import Membership
 from redlane.control.protocol import finding_document
 from redlane.model.problem import Finding
@@ -44,6 +45,7 @@ class Rendering:
     membership: Membership
     reviews: Reviews
     roles_of: Callable[[Caller], Collection[str]]
+    held: HeldCalls
 
     def session(self, session: Session) -> Document:
         """One session; `role_loaded` is false when its role is gone: all is blocked."""
@@ -55,6 +57,7 @@ class Rendering:
             "state": self._state(session),
             "frozen": session.frozen,
             "restricted": session.restrictions is not None,
+            "syscalls": self.held.shown(session),
             "label": session.label,
             "created": session.created,
             "root_pid": session.root_pid,
@@ -114,10 +117,16 @@ class Rendering:
         return documents + self._blocked(self.table.list())
 
     def _blocked(self, sessions: Iterable[Session]) -> list[Document]:
+        running = [each for each in sessions if _counts(each)]
+        blocked = [each for each in running if not self._is_loaded(each.role)]
+        problems = ((each, self.held.problem(each)) for each in running)
         return [
-            _warning(session.id, _blocked(session))
-            for session in sessions
-            if _counts(session) and not self._is_loaded(session.role)
+            *(_warning(each.id, _blocked(each)) for each in blocked),
+            *(
+                _warning(each.id, f"everything is blocked in it: {problem}")
+                for each, problem in problems
+                if problem
+            ),
         ]
 
     def _is_loaded(self, role: str | None) -> bool:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from redlane.control.callers import Caller
+from redlane.control.held_calls import HeldCalls
 from redlane.control.membership import Membership
 from redlane.control.roots import key_of
 from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
@@ -63,6 +64,7 @@ class Opening:
 
     Without `root_pid` no process belongs to it: it is a name to judge under.
     `restrictions` is JSON, still to be looked at; None when there are none.
+    `holds_calls`: the root will hold the system calls that the rules name.
     """
 
     root_pid: int | None = None
@@ -70,6 +72,7 @@ class Opening:
     label: str = ""
     reaper: int | None = None
     restrictions: object = None
+    holds_calls: bool = False
 
 
 class SessionControl:
@@ -84,11 +87,15 @@ class SessionControl:
         default_role: Callable[[], str | None],
         user_roles: Callable[[], Collection[str]] = tuple,
         share: Share = share_of_session,
+        *,
+        held: HeldCalls,
     ) -> None:
         """`rules` gives the rules in force, `default_role` the role of new sessions.
 
         `user_roles` are those that users may take besides; by `share` they are counted.
+        `held` knows whose system calls are held.
         """
+        self._held = held
         self._table = table
         self._membership = membership
         self._reviews = reviews
@@ -110,6 +117,11 @@ class SessionControl:
         root = opening.root_pid
         process = None
         if root is not None:
+            self._held.check_opening(
+                role,
+                () if added is None else added.slices,
+                holds=opening.holds_calls and root == caller.pid,
+            )
             process = self._membership.check(root, caller.only_of)
         reaper = key_of(opening.reaper)
         with self._counting:
@@ -233,6 +245,9 @@ class SessionControl:
     def set_role(self, session_id: str, role: str, caller: Caller) -> Session:
         """Judge a session under another role from now on."""
         self._check_role(role, caller)
+        session = self._table.get(session_id)
+        if session is not None:
+            self._held.check_role(session, role)
         return self._table.set_role(session_id, role)
 
     def lose(self, session_id: str) -> None:

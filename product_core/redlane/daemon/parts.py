@@ -7,6 +7,8 @@ from pathlib import Path
 
 from redlane.control.access import Door
 from redlane.control.app import Collaborators
+from redlane.control.changes import Changes
+from redlane.control.held_calls import HeldCalls
 from redlane.control.membership import Membership, Place
 from redlane.control.metrics import Metrics
 from redlane.control.processes import Ancestry
@@ -57,6 +59,7 @@ class Parts(Collaborators):
         """Block what is held, and let readers of events go."""
         self.reviews.close()
         self.events.stop_waiting()
+        self.changes.close()
 
     def close(self) -> None:
         """Leave nothing behind that a next start would take for a killed daemon's."""
@@ -83,6 +86,8 @@ def build(
     if booted_since:  # process ids of before mean nothing now
         _session_file(paths).unlink(missing_ok=True)
     table = _table(paths, options.role, default_role(), served.share)
+    changes, held = Changes(), HeldCalls(table, lambda: rules.loaded)
+    table.on_change = changes.bump
     membership, metrics = Membership(served.knows), Metrics()
     reviews, events = Reviews(share=served.share), EventStream(paths.logs)
     sessions = SessionControl(
@@ -93,6 +98,7 @@ def build(
         default_role,
         lambda: rules.loaded.settings.system.user_roles,
         share,
+        held=held,
     )
     rendering = Rendering(
         _facts(paths, options),
@@ -103,6 +109,7 @@ def build(
         membership=membership,
         reviews=reviews,
         roles_of=sessions.roles_of,
+        held=held,
     )
     return Parts(
         paths=paths,
@@ -117,7 +124,9 @@ def build(
         events=events,
         metrics=metrics,
         rendering=rendering,
-        reload=partial(_reload, rules, paths, metrics),
+        held=held,
+        changes=changes,
+        reload=partial(_reload, rules, paths, metrics, changes),
     )
 
 
@@ -148,10 +157,11 @@ def _facts(paths: Paths, options: Options) -> Facts:
     )
 
 
-def _reload(rules: Rules, paths: Paths, metrics: Metrics) -> Loaded:
+def _reload(rules: Rules, paths: Paths, metrics: Metrics, changes: Changes) -> Loaded:
     """Load again; what is returned is in force if it has no errors."""
     fresh = rules.reload(lambda fresh: write_timeout(paths, fresh.settings))
     metrics.count_reload(ok=not fresh.errors)
+    changes.bump()
     return fresh
 
 

@@ -30,6 +30,8 @@ class Loaded:
     errors_of_settings: tuple[Finding, ...] = ()
     errors_of_plugins: tuple[Finding, ...] = ()
     """Plugins that contradict each other: they make every role unusable."""
+    missing_context: str | None = None
+    """Why nothing on this machine holds system calls, or None."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:

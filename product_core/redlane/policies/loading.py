@@ -14,7 +14,7 @@ from redlane.model.problem import Finding, Severity
 from redlane.model.settings import Settings
 from redlane.paths import Paths
 from redlane.plugins import Plugins
-from redlane.policies.enforcement import find_unenforced
+from redlane.policies.enforcement import find_unenforced, missing_context
 from redlane.policies.hazards import find_hazards
 from redlane.policies.loaded import Loaded
 from redlane.policies.nearness import nearest, short
@@ -71,6 +71,7 @@ def load(
         errors_hiding_roles=_errors([*sources.role_findings, *nameless]),
         errors_of_settings=_errors(of_settings),
         errors_of_plugins=_errors(of_plugins),
+        missing_context=missing_context(plugins),
     )
 
 

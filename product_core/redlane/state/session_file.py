@@ -60,8 +60,17 @@ def _is_record(value: object) -> bool:
         and value.get("state") in ("running", "ended")
         and isinstance(value.get("role"), str | None)
         and isinstance(value.get("restrictions"), str | None)
+        and _are_names(value.get("filtered"))
+        and isinstance(value.get("sandboxes", False), bool)
         and all(
             isinstance(value.get(each), int | None) and value.get(each) is not True
             for each in _NUMBERS
         )
     )
+
+
+def _are_names(value: object) -> bool:
+    """Whether it is a list of texts, or nothing."""
+    if value is None:
+        return True
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

@@ -65,6 +65,10 @@ class Session:
     reaper_started: int | None = None
     supervised: bool = True
     """Whether the root opened the session itself, as `redlane run` does."""
+    filtered: tuple[str, ...] | None = None
+    """The system calls that its processes' filter stops; None: they have no filter."""
+    sandboxes: bool = False
+    """Whether that filter lets its processes into new namespaces."""
 
     @property
     def owner(self) -> int | None:
@@ -101,6 +105,8 @@ class SessionTable:
         self._share = share
         self._lock = threading.Lock()
         self.unsaved: str | None = None
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after each change; must not wait, nor ask this table."""
         self._shelf = Shelf(file.with_name("restrictions"))
         records, self.problem = load_records(file)
         self._sessions: dict[str, Session] = {}
@@ -180,6 +186,13 @@ class SessionTable:
         """Judge what the session asks again."""
         return self._change(session_id, frozen=False)
 
+    def set_filter(
+        self, session_id: str, names: Iterable[str], *, sandboxes: bool
+    ) -> Session:
+        """Know what the filter of the session's processes stops."""
+        filtered = tuple(sorted(set(names)))
+        return self._change(session_id, filtered=filtered, sandboxes=sandboxes)
+
     def end(self, session_id: str) -> Session:
         """Block everything that the session asks for good; the default cannot end."""
         if is_default(session_id):
@@ -194,6 +207,8 @@ class SessionTable:
             names = (each.name for each in fields(Session) if each.name in record)
             known = {name: record[name] for name in names}
             known["state"] = SessionState(known["state"])
+            if known.get("filtered") is not None:
+                known["filtered"] = tuple(known["filtered"])
             self._sessions[known["id"]] = Session(**known)
 
     def _change(self, session_id: str, **changes: Any) -> Session:  # noqa: ANN401  # fields of Session
@@ -221,6 +236,7 @@ class SessionTable:
         self._sessions = sessions
         self._save()
         self._shelf.keep_only(_restrictions_of(sessions.values()))
+        self.on_change()
 
     def _save(self) -> None:
         """Write the table down; when that fails, leave no older one behind.

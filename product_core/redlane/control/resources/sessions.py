@@ -13,7 +13,7 @@ from redlane.control.session_control import Opening, SessionControl
 from redlane.errors import UsageError
 from redlane.state.sessions import Session, SessionTable
 
-__all__ = ["SessionAction", "SessionCollection", "SessionItem"]
+__all__ = ["SessionAction", "SessionCollection", "SessionItem", "found"]
 
 _LONGEST_LABEL = 200
 _LARGEST_PID = 1 << 22
@@ -24,7 +24,7 @@ _ACTIONS = ("freeze", "unfreeze", "kill")
 class SessionCollection:
     """`GET` lists sessions; `POST` opens one.
 
-    Its body: `{role?, label?, root_pid?, reaper_pid?, restrictions?}`.
+    Its body: `{role?, label?, root_pid?, reaper_pid?, restrictions?, holds_calls?}`.
     `redlane run` names itself as the root before it starts anything: then it and all
     below it belong to the session. Without `root_pid` the session is a name to judge
     under, and the caller keeps its rights.
@@ -65,6 +65,7 @@ class SessionCollection:
                 label=label,
                 reaper=_process_id(body, "reaper_pid"),
                 restrictions=body.get("restrictions"),
+                holds_calls=optional(body, "holds_calls", bool) is True,
             ),
             caller_of(request),
         )
@@ -84,7 +85,7 @@ class SessionItem:
         self, request: falcon.Request, response: falcon.Response, session_id: str
     ) -> None:
         """Show the session."""
-        session = _found(self._control, session_id, caller_of(request))
+        session = found(self._control, session_id, caller_of(request))
         response.media = self._rendering.session(session)
 
     def on_patch(
@@ -92,7 +93,7 @@ class SessionItem:
     ) -> None:
         """Change the role."""
         caller = caller_of(request)
-        session = _found(self._control, session_id, caller)
+        session = found(self._control, session_id, caller)
         body = read_object(request)
         if body.get("restrictions") is not None:
             raise UsageError("a session's restrictions stay as they are to its end")
@@ -108,7 +109,7 @@ class SessionItem:
         What still runs in it is killed when a person ends it: it would be free.
         """
         caller = caller_of(request)
-        session = _found(self._control, session_id, caller)
+        session = found(self._control, session_id, caller)
         _refuse_default(session)
         if caller.is_outside:
             self._control.kill(session.id, caller.only_of)
@@ -137,7 +138,7 @@ class SessionAction:
         if action not in _ACTIONS:
             raise falcon.HTTPNotFound(description=f"no action {action!r}")
         caller = caller_of(request)
-        session = _found(self._control, session_id, caller)
+        session = found(self._control, session_id, caller)
         match action:
             case "freeze":
                 self._control.freeze(session.id, caller.only_of)
@@ -146,7 +147,7 @@ class SessionAction:
             case _:
                 _refuse_default(session)
                 self._control.kill(session.id, caller.only_of)
-        session = _found(self._control, session_id, caller)
+        session = found(self._control, session_id, caller)
         response.media = self._rendering.session(session)
 
 
@@ -157,7 +158,8 @@ def _process_id(body: Mapping[str, Any], name: str) -> int | None:
     return value
 
 
-def _found(control: SessionControl, session_id: str, caller: Caller) -> Session:
+def found(control: SessionControl, session_id: str, caller: Caller) -> Session:
+    """The session that a caller means; 404 when it is not there for that caller."""
     session = control.find(session_id, caller)
     if session is None:
         raise falcon.HTTPNotFound(description=f"there is no session {session_id!r}")

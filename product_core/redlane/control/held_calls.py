@@ -1,0 +1,176 @@
+"""What is known of sessions whose system calls are judged in their own supervisor.
+
+The supervisor gets the rules from here, and says what its filter stops and how firmly
+each system call is held.
+"""
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+
+from redlane.errors import RedlaneError, UsageError
+from redlane.gate import why_stopped
+from redlane.model.policy import Policy
+from redlane.model.supervision import Coverage
+from redlane.policies.loaded import Loaded
+from redlane.policies.policy_document import document_of
+from redlane.policies.ruleset import RoleRules
+from redlane.policies.syscalls import takes_part
+from redlane.state.filters import listed, names_of, why_not_held
+from redlane.state.sessions import Session, SessionState, SessionTable
+
+__all__ = ["CallsNotHeldError", "HeldCalls"]
+
+Document = Mapping[str, object]
+
+
+class CallsNotHeldError(UsageError):
+    """The system calls that rules name cannot be held in a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What applies to the system calls of one session, as policies."""
+
+    named: Mapping[str, bool]
+    policies: tuple[Policy, ...]
+    restrictions: tuple[Policy, ...]
+    problem: str
+
+
+class HeldCalls:
+    """The rules and the coverage of sessions; safe for several threads."""
+
+    def __init__(self, table: SessionTable, loaded: Callable[[], Loaded]) -> None:
+        """Read the sessions of `table`, under what is `loaded`."""
+        self._table = table
+        self._loaded = loaded
+        self._lock = threading.Lock()
+        self._coverage: dict[str, tuple[Coverage, ...]] = {}
+
+    def check_opening(
+        self, role: str | None, restrictions: Collection[RoleRules], *, holds: bool
+    ) -> None:
+        """Refuse a session with processes whose system calls nobody would hold."""
+        loaded = self._loaded()
+        named = names_of(loaded.ruleset, role, tuple(restrictions))
+        if not named:
+            return
+        names = f"role {role!r} names system calls ({listed(sorted(named))})"
+        if loaded.missing_context is not None:
+            raise CallsNotHeldError(
+                f"{names}, and nothing holds them: {loaded.missing_context}"
+            )
+        if not holds:
+            raise CallsNotHeldError(
+                f"{names}: only `redlane run` starts sessions that hold them"
+            )
+
+    def check_role(self, session: Session, role: str) -> None:
+        """Refuse a role that names more than the filter of a session stops."""
+        ruleset = self._loaded().ruleset
+        problem = why_not_held(replace(session, role=role), ruleset)
+        if problem:
+            raise CallsNotHeldError(f"role {role!r} is not for this session: {problem}")
+
+    def put(self, session: Session, coverage: tuple[Coverage, ...]) -> None:
+        """Keep how each system call of a session is held."""
+        running = {
+            each.id for each in self._table.list() if each.state is SessionState.RUNNING
+        }
+        with self._lock:
+            self._coverage[session.id] = coverage
+            for gone in self._coverage.keys() - running:
+                del self._coverage[gone]
+
+    def shown(self, session: Session) -> Document:
+        """What a person is told of a session's system calls."""
+        rules = self._rules(session)
+        coverage = self._coverage.get(session.id, ())
+        return {
+            "named": sorted(rules.named),
+            "filtered": None if session.filtered is None else list(session.filtered),
+            "problem": rules.problem or None,
+            "coverage": [
+                {
+                    "syscall": each.syscall,
+                    "enforcement": each.enforcement.value,
+                    "by": each.by,
+                    "reason": each.reason,
+                }
+                for each in coverage
+            ],
+        }
+
+    def problem(self, session: Session) -> str:
+        """Why the rules of a session cannot be enforced on its processes, or ""."""
+        return self._rules(session).problem
+
+    def rules(self, session_id: str) -> Document:
+        """What the supervisor of a session judges by; `generation` tells it apart.
+
+        With a `reason` everything is refused.
+        """
+        session = self._table.get(session_id)
+        document = self._document(session) if session else {"reason": why_stopped(None)}
+        text = json.dumps(document, sort_keys=True).encode()
+        generation = hashlib.sha256(text).hexdigest()[:32]
+        return {
+            "generation": generation,
+            **document,
+            "known": session_id in self._coverage,
+            "daemon": os.getpid(),
+        }
+
+    def _document(self, session: Session) -> Document:
+        loaded = self._loaded()
+        rules = self._rules(session)
+        role = loaded.ruleset.roles.get(session.role or "")
+        return {
+            "role": session.role,
+            "ruleset": loaded.ruleset.digest,
+            "policies": [{**document_of(e), "order": e.order} for e in rules.policies],
+            "restrictions": [document_of(each) for each in rules.restrictions],
+            "frozen": session.frozen,
+            "options": {
+                "namespaces": role is not None and role.namespaces,
+                "ebpf": role is not None and role.ebpf,
+            },
+            "timeout_seconds": loaded.settings.sevsh.validation_timeout_seconds,
+            "reason": _why_refused(session, rules, is_loaded=role is not None),
+        }
+
+    def _rules(self, session: Session) -> _Rules:
+        """The policies of a session that are about system calls."""
+        ruleset = self._loaded().ruleset
+        try:
+            added = self._table.restrictions(session, ruleset.match_types)
+        except RedlaneError as error:
+            return _Rules({}, (), (), str(error))
+        named = names_of(ruleset, session.role, added)
+        rules = ruleset.rules(session.role) if session.role is not None else None
+        of_role = () if rules is None else tuple(rules.policies.values())
+        of_user = tuple(each for part in added for each in part.policies.values())
+        types = ruleset.match_types
+        return _Rules(
+            named,
+            tuple(each for each in of_role if takes_part(each, types)),
+            tuple(each for each in of_user if takes_part(each, types)),
+            why_not_held(session, ruleset, added),
+        )
+
+
+def _why_refused(session: Session, rules: _Rules, *, is_loaded: bool) -> str:
+    """Why everything is refused, or "" when it is judged."""
+    stopped = why_stopped(session)
+    if stopped:
+        return stopped
+    if session.role is None:
+        return "no role is set, and without a role everything is blocked"
+    if not is_loaded:
+        return f"there is no role {session.role!r}"
+    # Before the filter is there, nothing runs that it could miss.
+    return rules.problem if session.filtered is not None else ""

@@ -1,0 +1,61 @@
+"""Whether the filter of a session's processes stops all that its rules name.
+
+A filter is loaded once, before the first program of a session runs, and stays as it is.
+Rules that name more than it stops cannot be enforced: then nothing goes on.
+"""
+
+from collections.abc import Sequence
+
+from redlane.policies.ruleset import RoleRules, RuleSet
+from redlane.state.sessions import Session
+
+__all__ = ["listed", "names_of", "why_not_held"]
+
+_TOLD = 5
+"""How many names a message lists before it counts the rest."""
+
+
+def names_of(
+    ruleset: RuleSet, role: str | None, restrictions: Sequence[RoleRules] = ()
+) -> dict[str, bool]:
+    """The system calls that rules name; True where some look at paths."""
+    rules = ruleset.rules(role) if role is not None else None
+    named: dict[str, bool] = {}
+    for each in (*restrictions, *([] if rules is None else [rules])):
+        for name, by_path in each.system_calls.items():
+            named[name] = named.get(name, False) or by_path
+    return named
+
+
+def why_not_held(
+    session: Session, ruleset: RuleSet, restrictions: Sequence[RoleRules] = ()
+) -> str:
+    """Why the rules of a session cannot be enforced on its processes, or "".
+
+    A session without processes of its own has none to hold: only content is judged.
+    """
+    if session.root_pid is None:
+        return ""
+    named = names_of(ruleset, session.role, restrictions)
+    if not named:
+        return ""
+    again = "end it and start it again"
+    missing = sorted(named.keys() - set(session.filtered or ()))
+    if missing:
+        return (
+            f"the session was started without a filter for {listed(missing)}, which "
+            f"its rules name: {again}"
+        )
+    role = ruleset.roles.get(session.role or "")
+    if session.sandboxes and role is not None and not role.namespaces:
+        return (
+            f"the session was started with a filter that lets it into namespaces, "
+            f"which role {role.name!r} denies: {again}"
+        )
+    return ""
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, or `a, b, c, d, e and 4 more`."""
+    rest = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
+    return ", ".join(names[:_TOLD]) + rest
