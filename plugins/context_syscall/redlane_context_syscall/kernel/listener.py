@@ -50,6 +50,12 @@ class Notification(NamedTuple):
     ip: int
     args: tuple[int, int, int, int, int, int]
 
+    @classmethod
+    def unpacked(cls, received: bytes) -> "Notification":
+        """What the kernel has written into 80 bytes."""
+        identity, pid, flags, number, arch, ip, *args = _REQUEST.unpack(received)
+        return cls(identity, pid, flags, number, arch, ip, tuple(args))
+
 
 class Listener:
     """A filter's listener, owned: closed by `close`."""
@@ -85,8 +91,7 @@ class Listener:
                 if self._is_deserted():
                     return None
                 continue
-            identity, pid, flags, number, arch, ip, *args = _REQUEST.unpack(received)
-            return Notification(identity, pid, flags, number, arch, ip, tuple(args))
+            return Notification.unpacked(received)
         return None
 
     def _is_deserted(self, *, wait: bool = False) -> bool:
