@@ -135,6 +135,8 @@ class Loop:
 
     def _run(self) -> None:
         """Lead, then wait for the next time; one thread in reserve is enough."""
+        others = signal.valid_signals() - {self._watch.SIGNAL}
+        signal.pthread_sigmask(signal.SIG_BLOCK, others)
         try:
             while self._take_lead():
                 self._lead(threading.get_ident())
@@ -176,7 +178,8 @@ class Loop:
             except Exception as error:  # noqa: BLE001  # the boundary, see above
                 answer = Failure(EPERM)
                 self._tell(notification, error)
-            watch.end(me)
+            finally:
+                watch.end(me)
             self._send(notification, answer)
 
     def _tell(self, notification: Notification, error: BaseException) -> None:

@@ -29,6 +29,8 @@ class Watch:
         self._pass_lead = pass_lead
         self._busy: dict[int, Notification] = {}
         self._waiting: dict[int, int] = {}
+        # A signal must only meet a thread that waits: it would break an answer off.
+        self._lock = threading.Lock()
         self._wake = threading.Event()
         self._resting = False
         self._over = False
@@ -50,14 +52,17 @@ class Watch:
             self._wake.set()
 
     def end(self, thread: int) -> None:
-        """A thread has an answer to its call."""
-        del self._busy[thread]
-        if self._waiting:
-            self._waiting.pop(thread, None)
+        """A thread has an answer to its call; from here on nothing interrupts it."""
+        with self._lock:
+            del self._busy[thread]
+            if self._waiting:
+                self._waiting.pop(thread, None)
 
     def waiting(self, thread: int, notification: Notification) -> None:
-        """A thread is going to wait, and does not lead any more."""
-        self._waiting[thread] = notification.id
+        """A thread waits for its call, and does not lead any more."""
+        with self._lock:
+            if self._busy.get(thread) is notification:
+                self._waiting[thread] = notification.id
         self._wake.set()
 
     def _run(self) -> None:
@@ -92,7 +97,9 @@ class Watch:
 
     def _interrupt_vain(self) -> None:
         """Wake the threads whose caller has gone: nobody else may ever do it."""
-        for thread, notification in list(self._waiting.items()):
-            if not self._is_valid(notification):
-                with suppress(ProcessLookupError):
-                    signal.pthread_kill(thread, self.SIGNAL)
+        for thread, identity in list(self._waiting.items()):
+            with self._lock:
+                waits = self._waiting.get(thread) == identity
+                if waits and not self._is_valid(identity):
+                    with suppress(ProcessLookupError):
+                        signal.pthread_kill(thread, self.SIGNAL)
