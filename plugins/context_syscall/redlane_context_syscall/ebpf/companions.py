@@ -1,0 +1,221 @@
+"""All that a privileged supervisor adds in the kernel for one session.
+
+The order in which a guard uses it, with a role that says `ebpf`:
+
+1. `start()` before the filter is made: loads what there is work for. Never raises;
+   what cannot be had is told by `coverage`, with the reason.
+2. `admit(W)` with the process that will fork the agent, before it does.
+3. The filter refuses `refused` with ERRNO(EPERM) instead of asking, and protects
+   `processes` beside those that are protected anyway.
+4. After a positive ruling and just before GO_ON: `allow_connect(thread, address)` for
+   connect, `allow_exec(thread, name, candidates)` for execve and execveat. Both raise
+   OSError when the call has to be refused.
+5. Opening a file for writing for which `lets_processes_leave(descriptor)` holds is
+   refused while `active`.
+6. `stop()` when the session's tree has ended.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from redlane.api import (
+    Coverage,
+    Enforcement,
+    GuardOptions,
+    Judge,
+    Ruling,
+    SystemCall,
+)
+from redlane_context_syscall.ebpf.audit import Audit, Counted
+from redlane_context_syscall.ebpf.blocking import Tally, wholly_blocked
+from redlane_context_syscall.ebpf.cgroup import SessionCgroup
+from redlane_context_syscall.ebpf.connecting import Connecting
+from redlane_context_syscall.ebpf.execution import Executions
+
+__all__ = ["Companions"]
+
+_EXECS = ("execve", "execveat")
+_TALLY_SECONDS = 1.0
+
+
+class Companions:
+    """Exact companions of one session's guard; without `ebpf` they do nothing."""
+
+    def __init__(
+        self, judge: Judge, options: GuardOptions, on_loss: Callable[[str], None]
+    ) -> None:
+        """`on_loss` is told why the session cannot be held any more."""
+        self._judge = judge
+        self._options = options
+        self._on_loss = on_loss
+        self._missing: dict[str, str] = {}
+        self._cgroup: SessionCgroup | None = None
+        self._connecting: Connecting | None = None
+        self._executions: Executions | None = None
+        self._audit: Audit | None = None
+        self._blocked: Mapping[str, Ruling] = MappingProxyType({})
+        self._over = threading.Event()
+        self._tally: threading.Thread | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether anything depends on the session's cgroup."""
+        return self._cgroup is not None
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """The system calls that the filter is to refuse without asking."""
+        return frozenset(self._blocked)
+
+    @property
+    def processes(self) -> frozenset[int]:
+        """Processes of ours that the session must not be able to signal."""
+        return (
+            frozenset()
+            if self._executions is None
+            else frozenset({self._executions.process})
+        )
+
+    def start(self) -> None:
+        """Load what the session's policies have work for."""
+        if not self._options.ebpf:
+            return
+        try:
+            self._cgroup = SessionCgroup.create()
+        except (OSError, ValueError) as error:
+            self._missing["cgroup"] = _reason(error)
+            return
+        self._start_audit(self._cgroup)
+        if "connect" in self._judge.named and "connect" not in self._blocked:
+            try:
+                self._connecting = Connecting(self._cgroup)
+            except OSError as error:
+                self._missing["connect"] = _reason(error)
+        if any(each in self._judge.named for each in _EXECS):
+            try:
+                self._executions = Executions(
+                    self._cgroup, self._judge, self._options, self._on_loss
+                )
+            except (OSError, LookupError, ValueError) as error:
+                self._missing["exec"] = _reason(error)
+        self._watch()
+
+    def admit(self, process: int) -> None:
+        """Take the process in whose children are the session.
+
+        Raises OSError: what was loaded would hold nothing then.
+        """
+        if self._cgroup is not None:
+            self._cgroup.admit(process)
+
+    def allow_connect(self, thread: int, address: bytes) -> None:
+        """A connect to an address, as the call's memory had it, goes on now."""
+        if self._connecting is not None:
+            self._connecting.allow(thread, address)
+
+    def allow_exec(
+        self, thread: int, name: str, candidates: tuple[bytes | None, ...]
+    ) -> None:
+        """An exec of a file, judged by these candidates, goes on now."""
+        if self._executions is not None:
+            self._executions.expect(thread, name, candidates)
+
+    def coverage(self, named: Mapping[str, bool]) -> tuple[Coverage, ...]:
+        """The calls among `named` that are held better, or why they are not."""
+        held = (self._coverage(name) for name in named)
+        return tuple(each for each in held if each is not None)
+
+    def counts(self) -> Mapping[str, Counted]:
+        """What the session has called so far; nothing without an audit."""
+        return {} if self._audit is None else self._audit.counts()
+
+    def stop(self) -> None:
+        """Take everything from the kernel again."""
+        self._over.set()
+        # The last counts are told by the thread on its way out.
+        if self._tally is not None:
+            self._tally.join()
+        for each in (self._executions, self._connecting, self._audit):
+            if each is not None:
+                each.close()
+        self._executions = self._connecting = self._audit = None
+        if self._cgroup is not None:
+            self._cgroup.remove()
+            self._cgroup = None
+
+    def _start_audit(self, cgroup: SessionCgroup) -> None:
+        try:
+            self._audit = Audit(cgroup)
+        except (OSError, ValueError) as error:
+            self._missing["audit"] = _reason(error)
+        else:
+            self._blocked = wholly_blocked(self._judge)
+
+    def _watch(self) -> None:
+        """Look once a second at what the kernel has done without a word."""
+        if self._blocked or self._executions is not None:
+            self._tally = threading.Thread(target=self._tell, name="tally", daemon=True)
+            self._tally.start()
+
+    def _tell(self) -> None:
+        tally = Tally(self._judge, self._blocked, self.counts, self._options.session)
+        over = False
+        while not over:
+            over = self._over.wait(_TALLY_SECONDS)
+            tally.report()
+            if self._executions is not None:
+                self._executions.report()
+
+    def _coverage(self, name: str) -> Coverage | None:
+        if not self._options.ebpf:
+            return None
+        if name in self._blocked:
+            by, reason = "seccomp filter", self._still_blocked(name)
+            return Coverage(name, Enforcement.IN_KERNEL, by, reason)
+        if name == "connect":
+            return self._connect_coverage()
+        if name in _EXECS:
+            return self._exec_coverage(name)
+        return None
+
+    def _still_blocked(self, name: str) -> str:
+        """What is to be said of a call that the filter refuses, whatever came after."""
+        if self._judge.rule(SystemCall(name)).allowed:
+            return "no policy blocks it any more; start the session again to have it"
+        return "not every refusal is an event: they are counted together"
+
+    def _connect_coverage(self) -> Coverage:
+        if self._connecting is None:
+            return _advisory("connect", self._lacking("connect"))
+        by = "seccomp and cgroup/connect"
+        reason = "addresses that are not of IPv4 or IPv6 are advisory"
+        return Coverage("connect", Enforcement.EXACT, by, reason)
+
+    def _exec_coverage(self, name: str) -> Coverage:
+        if self._executions is None:
+            return _advisory(name, self._lacking("exec"))
+        others = len(self._executions.file_systems.others)
+        reasons = ["of the opened file's canonical path"]
+        if others:
+            reasons.append(f"advisory on {others} file systems that cannot be watched")
+        if self._executions.missing:
+            reasons.append(f"advisory in memory: {self._executions.missing}")
+        by = "seccomp and fanotify"
+        return Coverage(name, Enforcement.EXACT, by, "; ".join(reasons))
+
+    def _lacking(self, part: str) -> str:
+        """Why a part is not at work."""
+        return self._missing.get(part) or self._missing.get("cgroup", "not started")
+
+
+def _advisory(name: str, reason: str) -> Coverage:
+    return Coverage(name, Enforcement.ADVISORY, "seccomp", f"not exact: {reason}")
+
+
+def _reason(error: Exception) -> str:
+    """An error as one line."""
+    if isinstance(error, OSError) and error.strerror:
+        subject = f" ({error.filename})" if error.filename else ""
+        return f"{error.strerror}{subject}"
+    return str(error)

@@ -1,0 +1,196 @@
+"""execve(2) made exact: what is judged is the file that the kernel has opened.
+
+An exec that was judged is left to the kernel, which reads the path once more; another
+thread may have changed it meanwhile. Therefore a process of its own (see `watching`)
+has fanotify tell of every file that the kernel opens for execution, and the first one
+after a thread's exec has been judged must be the file judged, or is judged itself.
+Those after it, a script's interpreter and the dynamic linker, are no arguments of the
+call and not looked at by policies. Policies see the file's canonical path: rules on
+how the path is written stay advisory.
+"""
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+
+from redlane_context_syscall.ebpf.cgroup import SessionCgroup
+from redlane_context_syscall.ebpf.watching import (
+    ANSWER,
+    ASKED,
+    MARKED,
+    NO,
+    QUESTION,
+    YES,
+)
+
+__all__ = ["Executing", "FileSystems"]
+
+_START_SECONDS = 20.0
+_MESSAGE_BYTES = 65_536
+_JUDGING_THREADS = 4
+
+Rule = Callable[[int, str, bytes | None], bool]
+"""Whether a thread may execute a file by a call of this name; None is unreadable."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystems:
+    """The devices of file systems where every exec is seen, and of those that are not.
+
+    Not watched are what the kernel cannot watch (/proc), and what waits for others to
+    open a file (network file systems, FUSE): there an exec stays advisory.
+    """
+
+    watched: frozenset[int]
+    others: frozenset[int]
+
+
+class Executing:
+    """One session's watcher, and what its threads have been judged to execute."""
+
+    def __init__(
+        self,
+        cgroup: SessionCgroup,
+        rule: Rule,
+        on_change: Callable[[FileSystems], None],
+        on_loss: Callable[[str], None],
+    ) -> None:
+        """Start the watcher; raises OSError saying what this machine lacks.
+
+        `on_change` is told of file systems that come and go.
+        """
+        self._rule = rule
+        self._on_change = on_change
+        self._on_loss = on_loss
+        self._expected: dict[int, tuple[str, tuple[bytes | None, ...]]] = {}
+        self._pool = ThreadPoolExecutor(_JUDGING_THREADS, "executing")
+        self._stopping = False
+        self._socket, other = socket.socketpair(
+            socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC
+        )
+        with other:
+            self._process = _start(other, cgroup)
+        try:
+            self.file_systems = self._first()
+        except OSError:
+            self.stop()
+            raise
+        on_change(self.file_systems)
+        self._thread = threading.Thread(target=self._run, name="exec", daemon=True)
+        self._thread.start()
+
+    @property
+    def process(self) -> int:
+        """The watcher's process, which the session must not be able to signal."""
+        return self._process.pid
+
+    def expect(
+        self, thread: int, name: str, candidates: tuple[bytes | None, ...]
+    ) -> None:
+        """An exec of a thread was judged, with these paths, and goes on now."""
+        self._expected[thread] = (name, candidates)
+
+    def stop(self) -> None:
+        """End the watcher: the kernel asks no more."""
+        self._stopping = True
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+        if self._socket.fileno() >= 0 and hasattr(self, "_thread"):
+            self._thread.join()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._socket.close()
+
+    def _first(self) -> FileSystems:
+        """What the watcher says once it is at work."""
+        if not select.select([self._socket], [], [], _START_SECONDS)[0]:
+            raise TimeoutError("fanotify: its process does not come up")
+        data = self._socket.recv(_MESSAGE_BYTES)
+        if data[:1] == MARKED:
+            return _file_systems(data[ASKED.size :])
+        said = data[ASKED.size :].decode(errors="replace")
+        raise OSError(f"fanotify: {said or 'its process has ended'}")
+
+    def _run(self) -> None:
+        """Take questions until the watcher has gone; nothing executes then."""
+        while True:
+            try:
+                data = self._socket.recv(_MESSAGE_BYTES)
+            except OSError:
+                data = b""
+            if len(data) < ASKED.size:
+                break
+            kind, number, thread = ASKED.unpack_from(data)
+            rest = data[ASKED.size :]
+            if kind == MARKED:
+                self.file_systems = _file_systems(rest)
+                self._on_change(self.file_systems)
+            elif kind == QUESTION:
+                self._question(number, thread, rest)
+        if not self._stopping:
+            self._on_change(FileSystems(frozenset(), frozenset()))
+            self._on_loss("the process that watches what is executed has ended")
+
+    def _question(self, number: int, thread: int, path: bytes) -> None:
+        expected = self._expected.pop(thread, None)
+        if expected is None:  # its interpreter or linker, or no policy names the call
+            self._answer(number, allowed=True)
+            return
+        name, candidates = expected
+        canonical = path if path.startswith(b"/") else None
+        if path.endswith(b" (deleted)"):
+            canonical = None
+        if canonical is not None and canonical in candidates:
+            self._answer(number, allowed=True)
+        else:
+            self._pool.submit(self._judge, number, thread, name, canonical)
+
+    def _judge(
+        self, number: int, thread: int, name: str, canonical: bytes | None
+    ) -> None:
+        """Rule on a file that is another than the one judged before."""
+        allowed = False
+        try:
+            allowed = self._rule(thread, name, canonical)
+        finally:
+            self._answer(number, allowed=allowed)
+
+    def _answer(self, number: int, *, allowed: bool) -> None:
+        with suppress(OSError):  # it has gone, and the kernel lets nothing wait
+            self._socket.send(ANSWER.pack(YES if allowed else NO, number))
+
+
+def _start(connection: socket.socket, cgroup: SessionCgroup) -> subprocess.Popen[bytes]:
+    """The watcher, with nothing of ours but its end of the socket."""
+    number = connection.fileno()
+    module = "redlane_context_syscall.ebpf.watching"
+    return subprocess.Popen(
+        [sys.executable, "-I", "-m", module, str(number), cgroup.path],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=(number,),
+        cwd="/",
+        env={"PATH": os.defpath},
+        start_new_session=True,
+    )
+
+
+def _file_systems(data: bytes) -> FileSystems:
+    watched, _, others = data.partition(b"\0")
+    return FileSystems(
+        frozenset(int(each) for each in watched.split()),
+        frozenset(int(each) for each in others.split()),
+    )

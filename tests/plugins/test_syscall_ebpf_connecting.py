@@ -1,0 +1,250 @@
+"""The kernel connects to the address that was judged, or not at all."""
+
+import ctypes
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from errno import EPERM
+
+import pytest
+from syscall_companions import (
+    ipv4,
+    ipv6,
+    libc_connect,
+    privileged,
+    session_cgroup,
+)
+from syscall_harness import Kit, forked, supervised
+
+from redlane_context_syscall.calls import GO_ON, Answer, Handler
+from redlane_context_syscall.ebpf.cgroup import SessionCgroup
+from redlane_context_syscall.ebpf.connecting import Connecting, grant
+from redlane_context_syscall.kernel.listener import Notification
+from redlane_context_syscall.kernel.system import process_vm_readv
+
+pytestmark = privileged
+
+_ALLOWED, _DENIED = 40_001, 40_002
+_ATTEMPTS = 3000
+
+
+@pytest.fixture
+def cgroup() -> Iterator[SessionCgroup]:
+    with session_cgroup() as made:
+        yield made
+
+
+@pytest.fixture
+def connecting(cgroup: SessionCgroup) -> Iterator[Connecting]:
+    try:
+        made = Connecting(cgroup)
+    except OSError as error:
+        pytest.skip(f"cgroup/connect programs do not load here: {error}")
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def _attempt(kind: int, address: bytes, family: int = socket.AF_INET) -> int:
+    """Connect a new socket; the errno."""
+    memory = ctypes.create_string_buffer(address, len(address))
+    with socket.socket(family, kind) as each:
+        return libc_connect(each.fileno(), memory)
+
+
+def _in_session(
+    cgroup: SessionCgroup, act: Callable[[], object], prepare: Callable[[int], None]
+) -> object:
+    """Run `act` in a process of the cgroup, after `prepare` was told its thread."""
+
+    def inside() -> object:
+        cgroup.admit(os.getpid())
+        prepare(os.getpid())
+        return act()
+
+    return forked(inside)
+
+
+@pytest.mark.parametrize(
+    ("kind", "family", "address"),
+    [
+        (socket.SOCK_DGRAM, socket.AF_INET, ipv4("127.0.0.1", _ALLOWED)),
+        (socket.SOCK_DGRAM, socket.AF_INET6, ipv6("::1", _ALLOWED)),
+        (socket.SOCK_DGRAM, socket.AF_INET6, ipv6("::ffff:127.0.0.1", _ALLOWED)),
+        (socket.SOCK_DGRAM, socket.AF_INET6, ipv4("127.0.0.1", _ALLOWED)),
+    ],
+    ids=["IPv4", "IPv6", "IPv4 within IPv6", "IPv4 on a socket of IPv6"],
+)
+def test_granted_address_is_connected_once(
+    cgroup: SessionCgroup,
+    connecting: Connecting,
+    kind: int,
+    family: int,
+    address: bytes,
+) -> None:
+    def twice() -> list[int]:
+        return [_attempt(kind, address, family) for _ in range(2)]
+
+    result = _in_session(cgroup, twice, lambda me: connecting.allow(me, address))
+    assert result == [0, EPERM]
+
+
+@pytest.mark.parametrize(
+    "granted",
+    [
+        None,
+        ipv4("127.0.0.1", _DENIED),
+        ipv4("127.0.0.2", _ALLOWED),
+        ipv6("::1", _ALLOWED),
+        struct.pack("=H", socket.AF_UNIX) + b"/run/socket\0",
+        ipv4("127.0.0.1", _ALLOWED)[:7],
+        b"",
+    ],
+    ids=["nothing", "port", "address", "family", "unix", "cut short", "empty"],
+)
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+def test_any_other_address_is_refused(
+    cgroup: SessionCgroup, connecting: Connecting, kind: int, granted: bytes | None
+) -> None:
+    wanted = ipv4("127.0.0.1", _ALLOWED)
+
+    def prepare(thread: int) -> None:
+        if granted is not None:
+            connecting.allow(thread, granted)
+
+    assert _in_session(cgroup, lambda: _attempt(kind, wanted), prepare) == EPERM
+
+
+def test_later_ruling_takes_an_unused_grant_back(
+    cgroup: SessionCgroup, connecting: Connecting
+) -> None:
+    wanted = ipv4("127.0.0.1", _ALLOWED)
+
+    def prepare(thread: int) -> None:
+        connecting.allow(thread, wanted)
+        connecting.allow(thread, struct.pack("=H", socket.AF_UNIX) + b"/a\0")
+
+    act = lambda: _attempt(socket.SOCK_DGRAM, wanted)  # noqa: E731  # a thing to do
+    assert _in_session(cgroup, act, prepare) == EPERM
+
+
+def test_grant_is_of_one_thread_alone(
+    cgroup: SessionCgroup, connecting: Connecting
+) -> None:
+    wanted = ipv4("127.0.0.1", _ALLOWED)
+
+    def other_thread() -> list[int]:
+        found: list[int] = []
+        thread = threading.Thread(
+            target=lambda: found.append(_attempt(socket.SOCK_DGRAM, wanted))
+        )
+        thread.start()
+        thread.join()
+        return [*found, _attempt(socket.SOCK_DGRAM, wanted)]
+
+    result = _in_session(cgroup, other_thread, lambda me: connecting.allow(me, wanted))
+    assert result == [EPERM, 0]
+
+
+def test_grant_that_comes_too_late_is_none() -> None:
+    address = ipv4("192.0.2.1", 443)
+    packed = grant(address, 5)
+    assert packed is not None
+    assert struct.unpack("=QIH2x4s12x", packed) == (5, 2, 0xBB01, address[4:8])
+
+
+def test_connection_within_sendto_is_refused(
+    cgroup: SessionCgroup, connecting: Connecting
+) -> None:
+    def fast_open() -> int:
+        with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as each:
+            try:
+                each.sendto(b"x", socket.MSG_FASTOPEN, server.getsockname())
+            except OSError as error:
+                return error.errno or 0
+        return 0
+
+    del connecting  # it holds the cgroup, and grants nothing
+    assert _in_session(cgroup, fast_open, lambda _: None) == EPERM
+
+
+def test_other_processes_connect_as_ever(
+    cgroup: SessionCgroup, connecting: Connecting
+) -> None:
+    assert _attempt(socket.SOCK_DGRAM, ipv4("127.0.0.1", _DENIED)) == 0
+    assert not cgroup.holds(os.getpid())
+    connecting.close()
+
+
+def test_closing_takes_the_programs_away(cgroup: SessionCgroup) -> None:
+    Connecting(cgroup).close()
+    wanted = ipv4("127.0.0.1", _DENIED)
+    act = lambda: _attempt(socket.SOCK_DGRAM, wanted)  # noqa: E731  # a thing to do
+    assert _in_session(cgroup, act, lambda _: None) == 0
+
+
+def _judging(
+    connecting: Connecting | None,
+) -> Callable[[Kit], Mapping[str, Handler]]:
+    """Connects to the allowed port go on, others are refused."""
+
+    def connect(notification: Notification) -> Answer:
+        length = notification.args[2]
+        address = process_vm_readv(notification.pid, notification.args[1], length)
+        if struct.unpack_from("!H", address, 2) != (_ALLOWED,):
+            raise PermissionError(EPERM, "denied")
+        if connecting is not None:
+            connecting.allow(notification.pid, address)
+        return GO_ON
+
+    return lambda _: {"connect": connect}
+
+
+def _flipping(seconds: float) -> tuple[int, int]:
+    """Connect while another thread changes the port; how often to which."""
+    memory = ctypes.create_string_buffer(ipv4("127.0.0.1", _ALLOWED), 16)
+    ports = [struct.pack("!H", each) for each in (_ALLOWED, _DENIED)]
+    over = threading.Event()
+
+    def flip() -> None:
+        while not over.is_set():
+            for each in ports:
+                ctypes.memmove(ctypes.addressof(memory) + 2, each, 2)
+
+    flipper = threading.Thread(target=flip)
+    flipper.start()
+    reached = {_ALLOWED: 0, _DENIED: 0}
+    end = time.monotonic() + seconds
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as each:
+        while time.monotonic() < end and min(reached.values()) < _ATTEMPTS:
+            if libc_connect(each.fileno(), memory) == 0:
+                reached[each.getpeername()[1]] += 1
+    over.set()
+    flipper.join()
+    return reached[_ALLOWED], reached[_DENIED]
+
+
+def test_flipping_the_address_gets_nowhere(
+    cgroup: SessionCgroup, connecting: Connecting
+) -> None:
+    outcome = supervised(
+        lambda: _flipping(3),
+        ["connect"],
+        _judging(connecting),
+        before=lambda: cgroup.admit(os.getpid()),
+    )
+    allowed, denied = outcome.result
+    assert allowed
+    assert denied == 0
+
+
+def test_flipping_the_address_works_without_the_companion() -> None:
+    for _ in range(10):
+        outcome = supervised(lambda: _flipping(1), ["connect"], _judging(None))
+        if outcome.result[1]:
+            return
+    pytest.fail("the attack proves nothing: it never got through")
