@@ -1,10 +1,11 @@
 /* redlane-run: the process at the top of a session.
  *
- *     redlane-run --socket PATH [--session ID] -- COMMAND...
+ *     redlane-run --socket PATH [--session ID] [--filter FD] -- COMMAND...
  *
  * It is an ancestor of everything that the agent starts, orphans included, and it is by
  * this process that the daemon and the shell wrapper tell who is in which session. It
- * passes signals and job control on, and ends with the agent's status. */
+ * passes signals and job control on, and ends with the agent's status. With --filter it
+ * is started by a supervisor of the session's system calls: see filtered.c. */
 #define _GNU_SOURCE
 #include "wrapper.h"
 
@@ -23,8 +24,9 @@
 enum { GRACE_MILLISECONDS = 500, KILL_MILLISECONDS = 5000 };
 
 struct session {
-    const char *socket, *id;
+    const char *socket, *id, *filter;
     char **command;
+    struct filtered *filtered; /* NULL without --filter */
     pid_t agent;
     int status; /* of the agent, as wait(2) gives it */
     bool ended;
@@ -37,28 +39,40 @@ static void parse(struct session *session, char **argv) {
             fail(STATUS_USAGE, PRODUCT, "%s: option requires an argument", *word);
         if (strcmp(*word, "--socket") == 0) session->socket = word[1];
         else if (strcmp(*word, "--session") == 0) session->id = word[1];
+        else if (strcmp(*word, "--filter") == 0) session->filter = word[1];
         else fail(STATUS_USAGE, PRODUCT, "%s: invalid option", *word);
     }
     if (!session->socket || session->socket[0] != '/' || !*word || !word[1])
         fail(STATUS_USAGE, PRODUCT,
-             "usage: redlane-run --socket PATH [--session ID] -- COMMAND...");
+             "usage: redlane-run --socket PATH [--session ID] [--filter FD] -- "
+             "COMMAND...");
     session->command = word + 1;
 }
 
+static void take_filter(struct session *session) {
+    char *end;
+    long number = strtol(session->filter, &end, 10);
+    if (number <= STDERR_FILENO || number > INT_MAX || *end)
+        fail(STATUS_USAGE, PRODUCT, "--filter: %s: no descriptor", session->filter);
+    session->filtered = filtered_receive((int)number);
+}
+
 /* The signals that this process takes one at a time; its children do not. */
-static sigset_t handled(void) {
+static sigset_t handled(const struct session *session) {
     static const int numbers[] = {SIGCHLD, SIGTERM, SIGHUP,  SIGINT,
                                   SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP};
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaddset(&set, numbers[i]);
+    if (session->filtered) sigaddset(&set, SIGIO);
     return set;
 }
 
 static _Noreturn void become_agent(const struct session *session, pid_t supervisor) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) _exit(STATUS_REFUSED);
+    if (session->filtered) filtered_load(session->filtered);
     execvp(session->command[0], session->command);
     int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_REFUSED;
     fail(status, PRODUCT, "%s: %s", session->command[0], strerror(errno));
@@ -70,7 +84,7 @@ static void start_agent(struct session *session, const sigset_t *set) {
     pid_t supervisor = getpid();
     sigprocmask(SIG_BLOCK, set, &before);
     sigaction(SIGCHLD, &standard, &child);
-    session->agent = fork();
+    session->agent = session->filtered ? filtered_fork() : fork();
     if (session->agent < 0) refuse("cannot start a process: %s", strerror(errno));
     if (session->agent > 0) return;
     sigaction(SIGCHLD, &child, NULL);
@@ -78,10 +92,18 @@ static void start_agent(struct session *session, const sigset_t *set) {
     become_agent(session, supervisor);
 }
 
+/* Lets the agent go on when its system calls are answered. This process leaves the
+ * terminal to it: a signal for the whole group of the agent must not reach both. */
+static void hand_over(const struct session *session) {
+    if (setsid() < 0) refuse("the session cannot be supervised: %s", strerror(errno));
+    filtered_hand_over(session->filtered, session->agent);
+}
+
 /* The terminal has stopped the agent: so does this process, that the outer shell may
  * notice; when it is continued, the agent is. A SIGSTOP comes from the daemon, which
  * freezes the session and continues it by itself. */
 static void stop_alike(const struct session *session) {
+    if (session->filtered) filtered_tell_stop(session->filtered);
     raise(SIGSTOP);
     pid_t group = getpgid(session->agent);
     if (group > 0 && group != getpgrp()) kill(-group, SIGCONT);
@@ -111,15 +133,6 @@ static void pass_on(const struct session *session, const siginfo_t *signal) {
     kill(session->agent, signal->si_signo);
 }
 
-static void supervise(struct session *session, const sigset_t *set) {
-    siginfo_t signal;
-    while (!session->ended) {
-        int number = sigwaitinfo(set, &signal);
-        if (number == SIGCHLD) reap(session);
-        else if (number > 0) pass_on(session, &signal);
-    }
-}
-
 /* Sends a signal to each child; orphans become children as their parents end. */
 static void signal_children(int number) {
     char path[64];
@@ -141,20 +154,39 @@ static long milliseconds_since(const struct timespec *start) {
            (now.tv_nsec - start->tv_nsec) / 1000000;
 }
 
-/* Ends what the agent has left behind: asked first, then made to. */
-static void end_tree(struct session *session, const sigset_t *set) {
+/* Ends what the agent has left behind: asked first, then, after `grace`, made to. */
+static void end_tree(struct session *session, const sigset_t *set, long grace) {
     struct timespec start, pause = {.tv_nsec = 20 * 1000000};
     clock_gettime(CLOCK_MONOTONIC, &start);
-    signal_children(SIGTERM);
+    signal_children(grace ? SIGTERM : SIGKILL);
     signal_children(SIGCONT);
     while (reap(session)) {
         long passed = milliseconds_since(&start);
-        if (passed > GRACE_MILLISECONDS) signal_children(SIGKILL);
+        if (passed >= grace) signal_children(SIGKILL);
         if (passed > KILL_MILLISECONDS) {
             tell("some processes of the session could not be ended");
             return;
         }
         sigtimedwait(set, NULL, &pause);
+    }
+}
+
+/* Nobody answers the session's system calls any more: it cannot go on. */
+static _Noreturn void end_lost(struct session *session, const sigset_t *set) {
+    tell("the supervisor of the session's system calls has ended; "
+         "the session is ended with it");
+    end_tree(session, set, 0);
+    _exit(STATUS_REFUSED);
+}
+
+static void supervise(struct session *session, const sigset_t *set) {
+    siginfo_t signal;
+    while (!session->ended) {
+        if (session->filtered && filtered_is_lost(session->filtered))
+            end_lost(session, set);
+        int number = sigwaitinfo(set, &signal);
+        if (number == SIGCHLD) reap(session);
+        else if (number > 0 && number != SIGIO) pass_on(session, &signal);
     }
 }
 
@@ -195,10 +227,12 @@ int main(int argc, char **argv) {
     parse(&session, argv);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
-    sigset_t set = handled();
+    if (session.filter) take_filter(&session);
+    sigset_t set = handled(&session);
     start_agent(&session, &set);
+    if (session.filtered) hand_over(&session);
     supervise(&session, &set);
-    end_tree(&session, &set);
+    end_tree(&session, &set, GRACE_MILLISECONDS);
     end_session(&session);
     end_alike(session.status);
 }

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define BASH "/bin/bash"
 #define SH "/bin/sh"
@@ -99,6 +100,17 @@ void ask(const struct place *place, const struct bytes *question,
 /* ---- link.c: a connection to a Unix socket, -1 and errno without one ---- */
 
 int link_to(const char *path, double timeout);
+
+/* ---- filtered.c: an agent whose system calls are filtered ---- */
+
+struct filtered;
+
+struct filtered *filtered_receive(int socket);
+pid_t filtered_fork(void);
+void filtered_load(const struct filtered *filtered);
+void filtered_hand_over(struct filtered *filtered, pid_t agent);
+bool filtered_is_lost(const struct filtered *filtered);
+void filtered_tell_stop(const struct filtered *filtered);
 
 /* ---- startup.c: files that the shell would run before the command ---- */
 

@@ -29,7 +29,7 @@ _MODULES = {
         *("main", "options", "become", "script", "input", "startup"),
         *("environment", "locate", "ask", "answer"),
     ),
-    "redlane-run": ("supervisor",),
+    "redlane-run": ("supervisor", "filtered"),
 }
 _FLAGS = (
     *("-std=gnu17", "-O2", "-s", "-Wall", "-Wextra", "-Wshadow"),
@@ -62,8 +62,9 @@ main()
 _SUPERVISOR = """\
 #!{python} -IS
 import sys
-sys.path.insert(0, {directory!r})
-from supervisor import main
+package = sys.modules["session"] = type(sys)("session")
+package.__path__ = [{directory!r}]
+from session.supervisor import main
 main()
 """
 

@@ -1,7 +1,8 @@
 """`redlane-run` in Python, for where there was no C compiler to build it with.
 
 It behaves as `redlane/wrapper/supervisor.c` does, function for function; the same tests
-run on both. It stands alone: run under `python -IS`, it imports nothing of Redlane.
+run on both. It stands alone: run under `python -IS`, it imports nothing of Redlane but
+what stands alone beside it.
 """
 
 import ctypes
@@ -11,9 +12,12 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
+
+from .filtered import Filtered, FilterError
 
 __all__ = ["Supervisor", "end_alike", "main"]
 
@@ -32,24 +36,35 @@ _HANDLED = frozenset(
 
 def main() -> NoReturn:
     """Run a command as the agent of a session and end as it does."""
-    socket_path, session, command = _parse(sys.argv[1:])
+    options, command = _parse(sys.argv[1:])
     for changed in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(changed, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     for option, value in ((_SET_CHILD_SUBREAPER, 1), (_SET_DUMPABLE, 0)):
         _control(option, value)
-    supervisor = Supervisor(command)
+    try:
+        supervisor = Supervisor(command, _filtered(options["--filter"]))
+    except FilterError as error:
+        _fail(_REFUSED, str(error))
     supervisor.run()
     supervisor.end_tree()
-    if session:
+    if options["--session"]:
         with suppress(OSError):
-            _end_session(socket_path, session)
+            _end_session(options["--socket"], options["--session"])
     end_alike(supervisor.status)
 
 
-def _parse(words: list[str]) -> tuple[str, str, list[str]]:
-    options = {"--socket": "", "--session": ""}
+def _filtered(option: str) -> Filtered | None:
+    if not option:
+        return None
+    if not option.isdecimal() or int(option) <= 2:  # noqa: PLR2004  # standard error
+        _fail(_USAGE, f"--filter: {option}: no descriptor")
+    return Filtered(int(option))
+
+
+def _parse(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    options = {"--socket": "", "--session": "", "--filter": ""}
     while words and words[0] != "--":
         if words[0] not in options:
             _fail(_USAGE, f"{words[0]}: invalid option")
@@ -57,15 +72,22 @@ def _parse(words: list[str]) -> tuple[str, str, list[str]]:
             _fail(_USAGE, f"{words[0]}: option requires an argument")
         options[words[0]], words = words[1], words[2:]
     if not options["--socket"].startswith("/") or len(words) < 2:  # noqa: PLR2004  # -- and a command
-        usage = "usage: redlane-run --socket PATH [--session ID] -- COMMAND..."
+        usage = (
+            "usage: redlane-run --socket PATH [--session ID] [--filter FD] -- "
+            "COMMAND..."
+        )
         _fail(_USAGE, usage)
-    return options["--socket"], options["--session"], words[1:]
+    return options, words[1:]
 
 
-def _fail(status: int, message: str) -> NoReturn:
+def _tell(message: str) -> None:
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
     with suppress(OSError):
         os.write(2, f"redlane: {shown}\n".encode(errors="backslashreplace"))
+
+
+def _fail(status: int, message: str) -> NoReturn:
+    _tell(message)
     os._exit(status)
 
 
@@ -79,24 +101,43 @@ def _control(option: int, value: int) -> None:
 class Supervisor:
     """The agent and what it leaves behind; `status` is as wait(2) gives it."""
 
-    def __init__(self, command: list[str]) -> None:
-        """Start the agent."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    def __init__(
+        self,
+        command: list[str],
+        filtered: Filtered | None = None,
+        follows: Callable[[int], bool] = lambda number: number != signal.SIGSTOP,
+    ) -> None:
+        """Start the agent; raises FilterError when its filter cannot be loaded.
+
+        `follows` tells, by the signal that has stopped the agent, whether we stop too.
+        A SIGSTOP comes from the daemon, which freezes the session and continues it.
+        """
+        self._filtered, self._follows = filtered, follows
+        self._handled = _HANDLED | {signal.SIGIO} if filtered else _HANDLED
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, self._handled)
         child = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         supervisor = os.getpid()
         self.status, self.ended = 0, False
-        self.agent = os.fork()
+        self.agent = filtered.fork() if filtered else os.fork()
         if not self.agent:
             signal.signal(signal.SIGCHLD, child)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            _become_agent(command, supervisor)
+            _become_agent(command, supervisor, filtered)
+        if filtered:
+            # A signal for the whole group of the agent must not reach both.
+            os.setsid()
+            filtered.hand_over(self.agent)
 
     def run(self) -> None:
         """Pass signals and job control on until the agent has ended."""
         while not self.ended:
-            received = signal.sigwaitinfo(_HANDLED)
+            if self._filtered and self._filtered.is_lost():
+                self._end_lost()
+            received = signal.sigwaitinfo(self._handled)
             if received.si_signo == signal.SIGCHLD:
                 self._reap()
+            elif received.si_signo == signal.SIGIO:
+                continue
             elif received.si_code != _SI_KERNEL:  # the terminal's reach it by itself
                 _send(self.agent, received.si_signo)
 
@@ -112,13 +153,15 @@ class Supervisor:
             if child != self.agent:
                 continue
             if os.WIFSTOPPED(status):
-                if os.WSTOPSIG(status) != signal.SIGSTOP:  # the daemon's, to freeze
+                if self._follows(os.WSTOPSIG(status)):
                     self._stop_alike()
             else:
                 self.status, self.ended = status, True
 
     def _stop_alike(self) -> None:
         """Stop, that the outer shell may notice; then continue the agent."""
+        if self._filtered:
+            self._filtered.tell_stop()
         os.kill(os.getpid(), signal.SIGSTOP)
         with suppress(OSError):
             group = os.getpgid(self.agent)
@@ -126,27 +169,38 @@ class Supervisor:
                 os.killpg(group, signal.SIGCONT)
         _send(self.agent, signal.SIGCONT)
 
-    def end_tree(self) -> None:
+    def _end_lost(self) -> NoReturn:
+        """End the session: nobody answers its system calls any more."""
+        _tell(
+            "the supervisor of the session's system calls has ended; "
+            "the session is ended with it"
+        )
+        self.end_tree(0)
+        os._exit(_REFUSED)
+
+    def end_tree(self, grace: float = _GRACE_SECONDS) -> None:
         """End what the agent has left behind: asked first, then made to."""
         start = time.monotonic()
-        _send_children(signal.SIGTERM)
+        _send_children(signal.SIGTERM if grace else signal.SIGKILL)
         _send_children(signal.SIGCONT)
         while self._reap():
             passed = time.monotonic() - start
-            if passed > _GRACE_SECONDS:
+            if passed >= grace:
                 _send_children(signal.SIGKILL)
             if passed > _KILL_SECONDS:
-                message = b"redlane: some processes of the session could not be ended\n"
-                with suppress(OSError):
-                    os.write(2, message)
+                _tell("some processes of the session could not be ended")
                 return
-            signal.sigtimedwait(_HANDLED, 0.02)
+            signal.sigtimedwait(self._handled, 0.02)
 
 
-def _become_agent(command: list[str], supervisor: int) -> NoReturn:
+def _become_agent(
+    command: list[str], supervisor: int, filtered: Filtered | None
+) -> NoReturn:
     _control(_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != supervisor:
         os._exit(_REFUSED)
+    if filtered:
+        filtered.load()
     try:
         os.execvp(command[0], command)  # noqa: S606  # the agent as it was given
     except OSError as error:
