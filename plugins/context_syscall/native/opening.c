@@ -1,0 +1,235 @@
+/* A plain open done in the caller's place, step for step as Python does it.
+ *
+ * Plain: an existing regular file or directory of an ordinary file system, whose path
+ * the kernel can resolve from what it has cached, so that nothing here ever waits for a
+ * disk, a server or a peer. Whatever else turns up is passed on before it had an effect,
+ * and Python begins again: there is one judgement of what is unusual, and it is there. */
+#define _GNU_SOURCE
+#include "hot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define OWN_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
+#else
+#error "only Python serves here"
+#endif
+
+#ifndef SECCOMP_ADDFD_FLAG_SEND
+#define SECCOMP_ADDFD_FLAG_SEND 2
+#endif
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
+enum { KERNEL_LARGEFILE = 0100000, XFS = 0x58465342, ZFS = 0x2fc12fc1 };
+
+/* O_CREAT, O_TRUNC, O_PATH, O_TMPFILE and what is rare are not among them. */
+static const uint32_t PLAIN_FLAGS = O_ACCMODE | O_APPEND | O_CLOEXEC | O_DIRECTORY |
+                                    O_DSYNC | KERNEL_LARGEFILE | O_NOCTTY | O_NOFOLLOW |
+                                    O_NONBLOCK | O_SYNC;
+
+struct wanted {
+    int from;
+    uint64_t path;
+    uint32_t flags;
+};
+
+bool hot_init(struct hot *hot, int listener, bool polls) {
+    memset(hot, 0, sizeof *hot);
+    hot->listener = listener;
+    hot->polls = polls;
+    threads_init(&hot->threads);
+    hot->descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return hot->descriptors >= 0 && rulings_init(&hot->rulings);
+}
+
+void hot_free(struct hot *hot) {
+    rulings_free(&hot->rulings);
+    threads_free(&hot->threads);
+    if (hot->descriptors >= 0) close(hot->descriptors);
+    hot->descriptors = -1;
+}
+
+static bool is_plain(const struct seccomp_notif *notification, struct wanted *wanted) {
+    const struct seccomp_data *data = &notification->data;
+    if (data->arch != OWN_ARCHITECTURE || !notification->pid) return false;
+    if (data->nr == __NR_openat) {
+        *wanted = (struct wanted){(int)data->args[0], data->args[1], (uint32_t)data->args[2]};
+#ifdef __NR_open
+    } else if (data->nr == __NR_open) {
+        *wanted = (struct wanted){AT_FDCWD, data->args[0], (uint32_t)data->args[1]};
+#endif
+    } else {
+        return false;
+    }
+    return !(wanted->flags & ~PLAIN_FLAGS) && (wanted->flags & O_ACCMODE) != O_ACCMODE;
+}
+
+/* ---- where the path leads ---- */
+
+static int pinned(int from, const char *path, uint32_t flags) {
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC | (flags & (O_NOFOLLOW | O_DIRECTORY)),
+                           .resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED};
+    return (int)syscall(__NR_openat2, from, path, &how, sizeof how);
+}
+
+static int pinned_for(struct hot *hot, const struct call *call, const struct wanted *wanted) {
+    if (*call->literal == '/') return pinned(AT_FDCWD, call->literal, wanted->flags);
+    int from = directory_of(&hot->threads, call->notification.pid, wanted->from);
+    if (from < 0) return -1;
+    int pin = pinned(from, call->literal, wanted->flags);
+    int reason = errno;
+    close(from);
+    errno = reason;
+    return pin;
+}
+
+static bool is_plain_kind(uint32_t kind) {
+    static const uint32_t plain[] = {BTRFS_SUPER_MAGIC, EROFS_SUPER_MAGIC_V1,
+                                     EXT4_SUPER_MAGIC,  F2FS_SUPER_MAGIC,
+                                     ISOFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
+                                     RAMFS_MAGIC,       SQUASHFS_MAGIC,
+                                     TMPFS_MAGIC,       XFS,
+                                     ZFS};
+    for (size_t at = 0; at < sizeof plain / sizeof *plain; at++)
+        if (plain[at] == kind) return true;
+    return false;
+}
+
+/* Whether a file's file system is one whose opens have no effect and do not wait. A
+ * device's number is believed for a second only: it may pass to another file system. */
+static bool is_on_plain_device(struct hot *hot, int pin, dev_t device) {
+    struct statfs about;
+    struct timespec now;
+    size_t place = (size_t)device % KNOWN_DEVICES;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (hot->devices[place].number == device && hot->devices[place].until > now.tv_sec)
+        return true;
+    if (fstatfs(pin, &about) || !is_plain_kind((uint32_t)about.f_type)) return false;
+    hot->devices[place].number = device;
+    hot->devices[place].until = now.tv_sec + 1;
+    return true;
+}
+
+static bool is_below(const char *path, const char *directory) {
+    size_t length = strlen(directory);
+    return strncmp(path, directory, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+/* A name that leads back to the file, not what the kernel tells of one without a name. */
+static bool is_plain_path(const char *path, size_t length) {
+    static const char deleted[] = " (deleted)";
+    size_t end = sizeof deleted - 1;
+    if (*path != '/' || (length >= end && !strcmp(path + length - end, deleted)))
+        return false;
+    return !is_below(path, "/proc") && !is_below(path, "/sys") && !is_below(path, "/dev");
+}
+
+static bool make_canonical(const struct hot *hot, struct call *call) {
+    char number[16];
+    snprintf(number, sizeof number, "%d", call->pin);
+    ssize_t length =
+        readlinkat(hot->descriptors, number, call->canonical, sizeof call->canonical);
+    if (length <= 0 || (size_t)length >= sizeof call->canonical) return false;
+    call->canonical[length] = 0;
+    call->subject.canonical_length = (size_t)length;
+    return is_plain_path(call->canonical, (size_t)length);
+}
+
+/* ---- the answer ---- */
+
+int hot_reopen(const struct hot *hot, int pin, bool is_directory, uint32_t flags) {
+    char number[16];
+    int with = (int)(flags & ~(uint32_t)O_NOFOLLOW) | O_CLOEXEC | O_NOCTTY;
+    if (is_directory) {
+        int file = openat(pin, ".", with); /* quicker, but asks for search permission */
+        if (file >= 0) return file;
+    }
+    snprintf(number, sizeof number, "%d", pin);
+    /* A lease on a regular file would have the opener wait for its holder. */
+    int file = openat(hot->descriptors, number, with | O_NONBLOCK);
+    if (file < 0 || flags & O_NONBLOCK) return file;
+    if (fcntl(file, F_SETFL, with & O_APPEND) == 0) return file;
+    close(file);
+    return -1;
+}
+
+static enum outcome hand_in(const struct hot *hot, const struct call *call, int file,
+                            uint32_t flags) {
+    struct seccomp_notif_addfd handed = {.id = call->notification.id,
+                                         .flags = SECCOMP_ADDFD_FLAG_SEND,
+                                         .srcfd = (uint32_t)file,
+                                         .newfd_flags = flags & O_CLOEXEC};
+    int result;
+    do {
+        result = ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &handed);
+    } while (result < 0 && errno == EINTR);
+    /* The caller may have gone, and that is no concern of anybody's. A full table of
+     * descriptors and the like is for Python to tell. */
+    if (result >= 0 || errno == ENOENT || errno == EINPROGRESS) return ANSWERED;
+    return PASS_ON;
+}
+
+static enum outcome answer_pinned(struct hot *hot, struct call *call,
+                                  const struct wanted *wanted) {
+    struct stat about;
+    if (fstat(call->pin, &about)) return PASS_ON;
+    bool is_directory = S_ISDIR(about.st_mode);
+    if ((!is_directory && !S_ISREG(about.st_mode)) ||
+        !is_on_plain_device(hot, call->pin, about.st_dev) || !make_canonical(hot, call))
+        return PASS_ON;
+    if (!rulings_hold(&hot->rulings, &call->subject, &call->epoch)) return ASK;
+    int file = hot_reopen(hot, call->pin, is_directory, wanted->flags);
+    if (file < 0) return PASS_ON;
+    enum outcome outcome = hand_in(hot, call, file, wanted->flags);
+    close(file);
+    return outcome;
+}
+
+static enum outcome answer(struct hot *hot, struct call *call) {
+    const struct seccomp_notif *notification = &call->notification;
+    struct wanted wanted;
+    if (atomic_load(&hot->stands_down) || !is_plain(notification, &wanted)) return PASS_ON;
+    ssize_t length = read_path((pid_t)notification->pid, wanted.path, call->literal);
+    if (length <= 0) return PASS_ON;
+    call->subject = (struct subject){.number = notification->data.nr,
+                                     .literal = call->literal,
+                                     .literal_length = (size_t)length,
+                                     .canonical = call->canonical};
+    call->pin = pinned_for(hot, call, &wanted);
+    if (call->pin < 0) return PASS_ON;
+    enum outcome outcome = answer_pinned(hot, call, &wanted);
+    if (outcome != ASK) close(call->pin);
+    return outcome;
+}
+
+static bool received(const struct hot *hot, struct seccomp_notif *notification) {
+    if (hot->polls) {
+        struct pollfd waiting = {.fd = hot->listener, .events = POLLIN};
+        if (poll(&waiting, 1, -1) < 1 || !(waiting.revents & POLLIN)) return false;
+    }
+    memset(notification, 0, sizeof *notification); /* or it is EINVAL */
+    return ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_RECV, notification) == 0;
+}
+
+enum outcome hot_serve(struct hot *hot, struct call *call) {
+    while (received(hot, &call->notification)) {
+        enum outcome outcome = answer(hot, call);
+        if (outcome != ANSWERED) return outcome;
+    }
+    return INTERRUPTED;
+}
