@@ -67,33 +67,39 @@ class Watch:
 
     def _run(self) -> None:
         before: dict[int, Notification] = {}
+        was_woken = False
         while not self._over:
             self._wake.clear()
-            now = dict(self._busy)
+            now = self._under_way()
             self._interrupt_vain()
             for thread, notification in now.items():
-                is_same = before.get(thread) is notification
-                if is_same and thread not in self._waiting and self._pass_lead(thread):
+                if before.get(thread) is notification and self._pass_lead(thread):
                     self.waiting(thread, notification)
-            self._rest(was_busy=bool(now or before))
+            # Calls come in flocks: to rest between two of them, and be woken by the
+            # second, would cost each more than its answer does.
+            if now or before or was_woken:
+                self._wake.wait(_TICK_SECONDS)
+                was_woken = False
+            else:
+                was_woken = self._sleep()
             before = now
 
-    def _rest(self, *, was_busy: bool) -> None:
-        """Until the next look; until the next call when nothing is under way."""
-        if was_busy and set(self._busy) - set(self._waiting):
-            self._wake.wait(_TICK_SECONDS)
-        elif self._waiting:
-            self._sleep(_WAITING_SECONDS)
-        elif was_busy:
-            self._wake.wait(_TICK_SECONDS)
-        else:
-            self._sleep(None)
+    def _under_way(self) -> dict[int, Notification]:
+        """The calls that are being answered, without those that are known to wait."""
+        busy, waiting = dict(self._busy), dict(self._waiting)
+        return {thread: each for thread, each in busy.items() if thread not in waiting}
 
-    def _sleep(self, seconds: float | None) -> None:
+    def _sleep(self) -> bool:
+        """Rest until the next call, or until those that wait are to be looked at.
+
+        Whether something has come up.
+        """
         self._resting = True
-        if not set(self._busy) - set(self._waiting):  # one may have begun meanwhile
-            self._wake.wait(seconds)
+        was_woken = True
+        if not self._under_way():  # one may have begun meanwhile
+            was_woken = self._wake.wait(_WAITING_SECONDS if self._waiting else None)
         self._resting = False
+        return was_woken
 
     def _interrupt_vain(self) -> None:
         """Wake the threads whose caller has gone: nobody else may ever do it."""
