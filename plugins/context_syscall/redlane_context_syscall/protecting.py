@@ -1,0 +1,159 @@
+"""Files that policies keep: they must not be had by moving or linking them elsewhere.
+
+A policy on opening or removing a path would be void if a rename took the file, or a
+directory above it, to another path, or put something else in its place. So what a
+rename or a link does to paths is judged as opening and removing them would be.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from errno import ELOOP, ENOENT, ENOTDIR
+
+from redlane_context_syscall.deciding import Decisions
+from redlane_context_syscall.kernel.listener import Notification
+from redlane_context_syscall.kernel.system import RESOLVE_NO_SYMLINKS, openat2
+
+__all__ = ["Moved", "Protection"]
+
+_OPENING = ("open", "openat", "creat")
+_REMOVING = ("unlink", "unlinkat", "rmdir")
+_MOST_ENTRIES = 20_000
+_MOST_SECONDS = 0.5
+_LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Something that is to get another path: where it is, from which path to which.
+
+    `parent` is an open directory and `name` what stands in it, without slashes behind;
+    a path is None where it cannot be told.
+    """
+
+    parent: int
+    name: bytes
+    source: bytes | None
+    destination: bytes | None
+
+
+class Protection:
+    """Refuses what would take paths out of the reach of policies, or put them there."""
+
+    def __init__(
+        self, decisions: Decisions, named: Callable[[], Mapping[str, bool]]
+    ) -> None:
+        """`named`: the calls that policies name, True where they look at paths."""
+        self._decisions = decisions
+        self._named = named
+
+    def check_linked(
+        self, notification: Notification, call: str, path: bytes | None
+    ) -> None:
+        """Refuse another name for a file that may not be opened under this one."""
+        self._check(notification, call, self._filtered(_OPENING), path)
+
+    def check_moved(
+        self, notification: Notification, call: str, moved: Moved, *, replaces: bool
+    ) -> None:
+        """Refuse a move of what is protected, or to where it would be.
+
+        That holds for everything below a directory too; one that is too large to be
+        looked through is refused. `replaces`: what is at the destination goes.
+        """
+        opening, removing = self._filtered(_OPENING), self._filtered(_REMOVING)
+        leaving = opening + removing
+        arriving = leaving if replaces else opening
+        self._check(notification, call, leaving, moved.source)
+        self._check(notification, call, arriving, moved.destination)
+        leaving += self._filtered((call,))
+        if not leaving:
+            return
+        try:
+            for path in _below(moved.parent, moved.name):
+                self._check(notification, call, leaving, _joined(moved.source, path))
+                self._check(
+                    notification, call, opening, _joined(moved.destination, path)
+                )
+        except _UnseenError as error:
+            self._decisions.refuse(
+                notification, call, str(error), (moved.source, moved.destination)
+            )
+
+    def _filtered(self, calls: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the calls on whose paths policies look."""
+        named = self._named()
+        return tuple(each for each in calls if named.get(each))
+
+    def _check(
+        self,
+        notification: Notification,
+        call: str,
+        others: tuple[str, ...],
+        path: bytes | None,
+    ) -> None:
+        """Refuse the call when any of the others would be refused on that path."""
+        for other in others:
+            if self._decisions.would_block(notification, other, (path,)):
+                self._decisions.refuse(
+                    notification,
+                    call,
+                    f"policies refuse {other} on a path that this would change",
+                    (path,),
+                )
+
+
+class _UnseenError(Exception):
+    """Not all below a directory could be looked at; says why."""
+
+
+def _joined(directory: bytes | None, path: bytes) -> bytes | None:
+    return None if directory is None else directory.rstrip(b"/") + b"/" + path
+
+
+def _below(parent: int, name: bytes) -> Iterator[bytes]:
+    """The paths of all that lies below a directory, relative to it.
+
+    No symlink is followed. Raises `_UnseenError` where it does not come to the end.
+    """
+    end = time.monotonic() + _MOST_SECONDS
+    left = _MOST_ENTRIES
+    try:
+        top = openat2(parent, name, _LIST, resolve=RESOLVE_NO_SYMLINKS)
+    except OSError as error:
+        if error.errno in (ENOENT, ENOTDIR, ELOOP):
+            return
+        raise _UnseenError(f"what lies below cannot be seen: {error}") from error
+    waiting = [b""]
+    try:
+        while waiting:
+            for path, is_directory in _entries(top, waiting.pop()):
+                left -= 1
+                if left < 0 or time.monotonic() > end:
+                    raise _UnseenError("too much lies below to be looked through")
+                yield path
+                if is_directory:
+                    waiting.append(path)
+    finally:
+        os.close(top)
+
+
+def _entries(top: int, directory: bytes) -> Iterator[tuple[bytes, bool]]:
+    """What a directory holds: paths from `top` on, and whether to look into each."""
+    try:
+        opened = openat2(top, directory or b".", _LIST, resolve=RESOLVE_NO_SYMLINKS)
+    except OSError as error:
+        if error.errno in (ENOENT, ENOTDIR, ELOOP):  # gone, or another thing now
+            return
+        raise _UnseenError(f"what lies below cannot be seen: {error}") from error
+    try:
+        with os.scandir(opened) as entries:
+            for entry in entries:
+                name = os.fsencode(entry.name)
+                path = directory + b"/" + name if directory else name
+                yield path, entry.is_dir(follow_symlinks=False)
+    except OSError as error:
+        raise _UnseenError(f"what lies below cannot be seen: {error}") from error
+    finally:
+        os.close(opened)
