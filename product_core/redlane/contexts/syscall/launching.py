@@ -38,7 +38,7 @@ class Launch:
         self, program: Path, socket_path: str, command: Sequence[str]
     ) -> list[str]:
         """The command line of `redlane-run`; it has to inherit our descriptors."""
-        self._theirs.set_inheritable(True)  # noqa: FBT003  # positional only
+        self._theirs.set_inheritable(True)
         options = ["--socket", socket_path, "--filter", str(self._theirs.fileno())]
         return [str(program), *options, "--", *command]
 
