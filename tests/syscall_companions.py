@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from types import MappingProxyType
 
 import pytest
-from redlane.api import Ruling, SystemCall
 
+from redlane.api import Ruling, SystemCall
 from redlane_context_syscall.ebpf.cgroup import SessionCgroup
 
 __all__ = ["Rules", "ipv4", "ipv6", "libc_connect", "privileged", "session_cgroup"]
@@ -59,6 +59,9 @@ class Rules:
 
     def rule(self, call: SystemCall) -> Ruling:
         return self._rule(call)
+
+    def on_change(self, tell: Callable[[], None]) -> None:
+        """These rules never change."""
 
     def report(self, call: SystemCall, ruling: Ruling) -> None:
         self.reported.append((call, ruling))

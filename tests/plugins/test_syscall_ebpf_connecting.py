@@ -19,7 +19,9 @@ from syscall_companions import (
 )
 from syscall_harness import Kit, forked, supervised
 
+from redlane_context_syscall.addresses import address_texts
 from redlane_context_syscall.calls import GO_ON, Answer, Handler
+from redlane_context_syscall.ebpf import kernel
 from redlane_context_syscall.ebpf.cgroup import SessionCgroup
 from redlane_context_syscall.ebpf.connecting import Connecting, grant
 from redlane_context_syscall.kernel.listener import Notification
@@ -70,91 +72,112 @@ def _in_session(
 
 
 @pytest.mark.parametrize(
-    ("kind", "family", "address"),
+    ("family", "address", "judged"),
     [
-        (socket.SOCK_DGRAM, socket.AF_INET, ipv4("127.0.0.1", _ALLOWED)),
-        (socket.SOCK_DGRAM, socket.AF_INET6, ipv6("::1", _ALLOWED)),
-        (socket.SOCK_DGRAM, socket.AF_INET6, ipv6("::ffff:127.0.0.1", _ALLOWED)),
-        (socket.SOCK_DGRAM, socket.AF_INET6, ipv4("127.0.0.1", _ALLOWED)),
+        (socket.AF_INET, ipv4("127.0.0.1", _ALLOWED), b"127.0.0.1:40001"),
+        (socket.AF_INET6, ipv6("::1", _ALLOWED), b"[::1]:40001"),
+        (socket.AF_INET6, ipv6("::1", _ALLOWED), b"[::1%lo]:40001"),
+        (
+            socket.AF_INET6,
+            ipv6("::ffff:127.0.0.1", _ALLOWED),
+            b"[::ffff:127.0.0.1]:40001",
+        ),
+        (socket.AF_INET6, ipv4("127.0.0.1", _ALLOWED), b"127.0.0.1:40001"),
     ],
-    ids=["IPv4", "IPv6", "IPv4 within IPv6", "IPv4 on a socket of IPv6"],
+    ids=["IPv4", "IPv6", "zone", "IPv4 within IPv6", "IPv4 on a socket of IPv6"],
 )
 def test_granted_address_is_connected_once(
     cgroup: SessionCgroup,
     connecting: Connecting,
-    kind: int,
     family: int,
     address: bytes,
+    judged: bytes,
 ) -> None:
-    def twice() -> list[int]:
-        return [_attempt(kind, address, family) for _ in range(2)]
+    assert address_texts(address)[0] in (judged, judged.replace(b"%lo", b""))
 
-    result = _in_session(cgroup, twice, lambda me: connecting.allow(me, address))
+    def twice() -> list[int]:
+        return [_attempt(socket.SOCK_DGRAM, address, family) for _ in range(2)]
+
+    result = _in_session(cgroup, twice, lambda me: connecting.allow(me, judged))
     assert result == [0, EPERM]
 
 
 @pytest.mark.parametrize(
     "granted",
     [
-        None,
-        ipv4("127.0.0.1", _DENIED),
-        ipv4("127.0.0.2", _ALLOWED),
-        ipv6("::1", _ALLOWED),
-        struct.pack("=H", socket.AF_UNIX) + b"/run/socket\0",
-        ipv4("127.0.0.1", _ALLOWED)[:7],
-        b"",
+        *(b"127.0.0.1:40002", b"127.0.0.2:40001", b"[::ffff:127.0.0.1]:40001"),
+        *(b"[127.0.0.1]:40001", b"127.0.0.1", b"127.0.0.1:", b"127.0.0.1:99999999"),
+        *(b"127.0.0.1:-1", b"unix:/run/127.0.0.1:40001", b"family:2", b"\xff:1"),
+        *(b"", None),
     ],
-    ids=["nothing", "port", "address", "family", "unix", "cut short", "empty"],
 )
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
 def test_any_other_address_is_refused(
-    cgroup: SessionCgroup, connecting: Connecting, kind: int, granted: bytes | None
+    cgroup: SessionCgroup,
+    connecting: Connecting,
+    kind: socket.SocketKind,
+    granted: bytes | None,
 ) -> None:
-    wanted = ipv4("127.0.0.1", _ALLOWED)
-
     def prepare(thread: int) -> None:
-        if granted is not None:
-            connecting.allow(thread, granted)
+        connecting.allow(thread, granted)
 
+    wanted = ipv4("127.0.0.1", _ALLOWED)
     assert _in_session(cgroup, lambda: _attempt(kind, wanted), prepare) == EPERM
+
+
+def test_without_a_ruling_nothing_is_connected(
+    cgroup: SessionCgroup, connecting: Connecting
+) -> None:
+    del connecting  # it holds the cgroup, and grants nothing
+    wanted = ipv4("127.0.0.1", _ALLOWED)
+    assert _in_session(cgroup, _datagram(wanted), lambda _: None) == EPERM
 
 
 def test_later_ruling_takes_an_unused_grant_back(
     cgroup: SessionCgroup, connecting: Connecting
 ) -> None:
-    wanted = ipv4("127.0.0.1", _ALLOWED)
-
     def prepare(thread: int) -> None:
-        connecting.allow(thread, wanted)
-        connecting.allow(thread, struct.pack("=H", socket.AF_UNIX) + b"/a\0")
+        connecting.allow(thread, b"127.0.0.1:40001")
+        connecting.allow(thread, b"unix:/run/socket")
 
-    act = lambda: _attempt(socket.SOCK_DGRAM, wanted)  # noqa: E731  # a thing to do
-    assert _in_session(cgroup, act, prepare) == EPERM
+    wanted = ipv4("127.0.0.1", _ALLOWED)
+    assert _in_session(cgroup, _datagram(wanted), prepare) == EPERM
 
 
 def test_grant_is_of_one_thread_alone(
     cgroup: SessionCgroup, connecting: Connecting
 ) -> None:
-    wanted = ipv4("127.0.0.1", _ALLOWED)
+    attempt = _datagram(ipv4("127.0.0.1", _ALLOWED))
 
     def other_thread() -> list[int]:
         found: list[int] = []
-        thread = threading.Thread(
-            target=lambda: found.append(_attempt(socket.SOCK_DGRAM, wanted))
-        )
+        thread = threading.Thread(target=lambda: found.append(attempt()))
         thread.start()
         thread.join()
-        return [*found, _attempt(socket.SOCK_DGRAM, wanted)]
+        return [*found, attempt()]
 
-    result = _in_session(cgroup, other_thread, lambda me: connecting.allow(me, wanted))
+    result = _in_session(
+        cgroup, other_thread, lambda me: connecting.allow(me, b"127.0.0.1:40001")
+    )
     assert result == [EPERM, 0]
 
 
-def test_grant_that_comes_too_late_is_none() -> None:
-    address = ipv4("192.0.2.1", 443)
-    packed = grant(address, 5)
+def test_grant_is_laid_out_as_the_program_reads_it() -> None:
+    packed = grant(b"192.0.2.1:443", 5)
     assert packed is not None
-    assert struct.unpack("=QIH2x4s12x", packed) == (5, 2, 0xBB01, address[4:8])
+    assert struct.unpack("=QI2s2x4s12x", packed) == (5, 2, b"\1\xbb", b"\xc0\0\2\1")
+
+
+def test_grant_that_is_too_old_is_none(
+    cgroup: SessionCgroup, connecting: Connecting
+) -> None:
+    def prepare(thread: int) -> None:
+        old = grant(b"127.0.0.1:40001", time.monotonic_ns() - 1)
+        assert old is not None
+        kernel.update(connecting._grants, struct.pack("=I", thread), old)
+
+    wanted = ipv4("127.0.0.1", _ALLOWED)
+    assert _in_session(cgroup, _datagram(wanted), prepare) == EPERM
 
 
 def test_connection_within_sendto_is_refused(
@@ -175,16 +198,19 @@ def test_connection_within_sendto_is_refused(
 def test_other_processes_connect_as_ever(
     cgroup: SessionCgroup, connecting: Connecting
 ) -> None:
-    assert _attempt(socket.SOCK_DGRAM, ipv4("127.0.0.1", _DENIED)) == 0
+    assert _datagram(ipv4("127.0.0.1", _DENIED))() == 0
     assert not cgroup.holds(os.getpid())
     connecting.close()
 
 
 def test_closing_takes_the_programs_away(cgroup: SessionCgroup) -> None:
     Connecting(cgroup).close()
-    wanted = ipv4("127.0.0.1", _DENIED)
-    act = lambda: _attempt(socket.SOCK_DGRAM, wanted)  # noqa: E731  # a thing to do
-    assert _in_session(cgroup, act, lambda _: None) == 0
+    attempt = _datagram(ipv4("127.0.0.1", _DENIED))
+    assert _in_session(cgroup, attempt, lambda _: None) == 0
+
+
+def _datagram(address: bytes) -> Callable[[], int]:
+    return lambda: _attempt(socket.SOCK_DGRAM, address)
 
 
 def _judging(
@@ -198,7 +224,7 @@ def _judging(
         if struct.unpack_from("!H", address, 2) != (_ALLOWED,):
             raise PermissionError(EPERM, "denied")
         if connecting is not None:
-            connecting.allow(notification.pid, address)
+            connecting.allow(notification.pid, address_texts(address)[0])
         return GO_ON
 
     return lambda _: {"connect": connect}

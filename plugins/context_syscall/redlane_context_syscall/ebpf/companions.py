@@ -7,9 +7,9 @@ The order in which a guard uses it, with a role that says `ebpf`:
 2. `admit(W)` with the process that will fork the agent, before it does.
 3. The filter refuses `refused` with ERRNO(EPERM) instead of asking, and protects
    `processes` beside those that are protected anyway.
-4. After a positive ruling and just before GO_ON: `allow_connect(thread, address)` for
-   connect, `allow_exec(thread, name, candidates)` for execve and execveat. Both raise
-   OSError when the call has to be refused.
+4. After a positive ruling and just before GO_ON: `allow(thread, name, candidates)`,
+   with what was judged and not with what memory says by then. It raises OSError when
+   the call has to be refused.
 5. Opening a file for writing for which `lets_processes_leave(descriptor)` holds is
    refused while `active`.
 6. `stop()` when the session's tree has ended.
@@ -59,6 +59,11 @@ class Companions:
         self._tally: threading.Thread | None = None
 
     @property
+    def missing(self) -> Mapping[str, str]:
+        """What could not be had (cgroup, audit, connect, exec), and why."""
+        return MappingProxyType(self._missing)
+
+    @property
     def active(self) -> bool:
         """Whether anything depends on the session's cgroup."""
         return self._cgroup is not None
@@ -87,7 +92,7 @@ class Companions:
             self._missing["cgroup"] = _reason(error)
             return
         self._start_audit(self._cgroup)
-        if "connect" in self._judge.named and "connect" not in self._blocked:
+        if "connect" in self._judge.named:
             try:
                 self._connecting = Connecting(self._cgroup)
             except OSError as error:
@@ -109,16 +114,13 @@ class Companions:
         if self._cgroup is not None:
             self._cgroup.admit(process)
 
-    def allow_connect(self, thread: int, address: bytes) -> None:
-        """A connect to an address, as the call's memory had it, goes on now."""
-        if self._connecting is not None:
-            self._connecting.allow(thread, address)
-
-    def allow_exec(
+    def allow(
         self, thread: int, name: str, candidates: tuple[bytes | None, ...]
     ) -> None:
-        """An exec of a file, judged by these candidates, goes on now."""
-        if self._executions is not None:
+        """A call that was judged by these candidates goes on now."""
+        if name == "connect" and self._connecting is not None:
+            self._connecting.allow(thread, candidates[0] if candidates else None)
+        elif name in _EXECS and self._executions is not None:
             self._executions.expect(thread, name, candidates)
 
     def coverage(self, named: Mapping[str, bool]) -> tuple[Coverage, ...]:

@@ -12,10 +12,10 @@ is refused. Addresses of other families, Unix sockets above all, stay advisory.
 
 import os
 import struct
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 from redlane_context_syscall.ebpf import kernel
@@ -41,7 +41,7 @@ from redlane_context_syscall.ebpf.cgroup import SessionCgroup
 __all__ = ["Connecting", "grant"]
 
 _IPV4, _IPV6 = 2, 10
-_GRANT = struct.Struct("=QII16s")
+_GRANT = struct.Struct("=QI2s2x16s")
 _THREAD = struct.Struct("=I")
 _MOST_THREADS = 8192
 _GRANT_SECONDS = 10
@@ -52,20 +52,22 @@ _FAMILY, _ADDRESS_4, _ADDRESS_6, _PORT = 0, 4, 8, 24
 _ACCEPT, _REFUSE = 1, 0
 
 
-def grant(address: bytes, deadline: int) -> bytes | None:
-    """What the kernel is to compare with, for the address as connect(2) takes it.
+def grant(address: bytes | None, deadline: int) -> bytes | None:
+    """What the kernel is to compare with, for an address as policies see it.
 
-    None for families other than IPv4 and IPv6, and for addresses too short to be one.
+    None for all that is not "192.0.2.1:443" or "[2001:db8::1%eth0]:443".
     """
-    family = int.from_bytes(address[:2], sys.byteorder)
-    if family == _IPV4 and len(address) >= 8:  # noqa: PLR2004  # up to the address's end
-        raw = address[4:8]
-    elif family == _IPV6 and len(address) >= 24:  # noqa: PLR2004  # as above
-        raw = address[8:24]
-    else:
+    host, _, port = (address or b"").decode(errors="replace").rpartition(":")
+    is_ipv6 = host.startswith("[") and host.endswith("]")
+    try:
+        number = int(port).to_bytes(2, "big")
+        if is_ipv6:
+            raw = IPv6Address(host[1:-1].partition("%")[0]).packed
+        else:
+            raw = IPv4Address(host).packed
+    except (ValueError, OverflowError):
         return None
-    port = struct.unpack_from("=H", address, 2)[0]
-    return _GRANT.pack(deadline, family, port, raw)
+    return _GRANT.pack(deadline, _IPV6 if is_ipv6 else _IPV4, number, raw)
 
 
 class Connecting:
@@ -101,10 +103,10 @@ class Connecting:
                 kernel.attach_to_cgroup(program, cgroup.descriptor, attach)
             )
 
-    def allow(self, thread: int, address: bytes) -> None:
+    def allow(self, thread: int, address: bytes | None) -> None:
         """Let a thread's connect through, if it is to this address and comes soon.
 
-        To be called just before the call is left to the kernel, for every family:
+        To be called just before the call is left to the kernel, for every address:
         what was allowed to the thread before is no longer. Raises OSError.
         """
         deadline = time.monotonic_ns() + _GRANT_SECONDS * 1_000_000_000

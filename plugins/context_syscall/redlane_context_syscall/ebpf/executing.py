@@ -4,9 +4,9 @@ An exec that was judged is left to the kernel, which reads the path once more; a
 thread may have changed it meanwhile. Therefore a process of its own (see `watching`)
 has fanotify tell of every file that the kernel opens for execution, and the first one
 after a thread's exec has been judged must be the file judged, or is judged itself.
-Those after it, a script's interpreter and the dynamic linker, are no arguments of the
-call and not looked at by policies. Policies see the file's canonical path: rules on
-how the path is written stay advisory.
+So are those after it, a script's interpreter and its interpreter's, but for the dynamic
+linker, which rules about programs do not mean. Policies see a file's canonical path
+here: rules on how a path is written stay advisory.
 """
 
 import os
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from redlane_context_syscall.ebpf.cgroup import SessionCgroup
 from redlane_context_syscall.ebpf.watching import (
@@ -36,6 +37,7 @@ __all__ = ["Executing", "FileSystems"]
 _START_SECONDS = 20.0
 _MESSAGE_BYTES = 65_536
 _JUDGING_THREADS = 4
+_FEW = 1024
 
 Rule = Callable[[int, str, bytes | None], bool]
 """Whether a thread may execute a file by a call of this name; None is unreadable."""
@@ -51,6 +53,14 @@ class FileSystems:
 
     watched: frozenset[int]
     others: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a thread was judged to execute; no candidates once it has been opened."""
+
+    name: str
+    candidates: tuple[bytes | None, ...]
 
 
 class Executing:
@@ -70,7 +80,9 @@ class Executing:
         self._rule = rule
         self._on_change = on_change
         self._on_loss = on_loss
-        self._expected: dict[int, tuple[str, tuple[bytes | None, ...]]] = {}
+        self._expected: dict[int, Expected] = {}
+        self._most_kept = _FEW
+        self._linkers = _linkers()
         self._pool = ThreadPoolExecutor(_JUDGING_THREADS, "executing")
         self._stopping = False
         self._socket, other = socket.socketpair(
@@ -96,7 +108,9 @@ class Executing:
         self, thread: int, name: str, candidates: tuple[bytes | None, ...]
     ) -> None:
         """An exec of a thread was judged, with these paths, and goes on now."""
-        self._expected[thread] = (name, candidates)
+        if len(self._expected) >= self._most_kept:
+            self._forget_the_dead()
+        self._expected[thread] = Expected(name, candidates or (None,))
 
     def stop(self) -> None:
         """End the watcher: the kernel asks no more."""
@@ -144,28 +158,35 @@ class Executing:
             self._on_loss("the process that watches what is executed has ended")
 
     def _question(self, number: int, thread: int, path: bytes) -> None:
-        expected = self._expected.pop(thread, None)
-        if expected is None:  # its interpreter or linker, or no policy names the call
+        """Answer at once for what was judged, is no exec of a policy, or the linker."""
+        expected = self._expected.get(thread)
+        if expected is None or (not expected.candidates and path in self._linkers):
             self._answer(number, allowed=True)
             return
-        name, candidates = expected
-        canonical = path if path.startswith(b"/") else None
-        if path.endswith(b" (deleted)"):
-            canonical = None
-        if canonical is not None and canonical in candidates:
+        self._expected[thread] = Expected(expected.name, ())
+        is_readable = path.startswith(b"/") and not path.endswith(b" (deleted)")
+        if is_readable and path in expected.candidates:
             self._answer(number, allowed=True)
         else:
-            self._pool.submit(self._judge, number, thread, name, canonical)
+            canonical = path if is_readable else None
+            self._pool.submit(self._judge, number, thread, expected.name, canonical)
 
     def _judge(
         self, number: int, thread: int, name: str, canonical: bytes | None
     ) -> None:
-        """Rule on a file that is another than the one judged before."""
+        """Rule on a file that was not judged before."""
         allowed = False
         try:
             allowed = self._rule(thread, name, canonical)
         finally:
             self._answer(number, allowed=allowed)
+
+    def _forget_the_dead(self) -> None:
+        """Drop threads that are no more; those that are must not be forgotten."""
+        for thread in list(self._expected):
+            if not Path(f"/proc/{thread}").exists():
+                del self._expected[thread]
+        self._most_kept = max(_FEW, 2 * len(self._expected))
 
     def _answer(self, number: int, *, allowed: bool) -> None:
         with suppress(OSError):  # it has gone, and the kernel lets nothing wait
@@ -186,6 +207,19 @@ def _start(connection: socket.socket, cgroup: SessionCgroup) -> subprocess.Popen
         env={"PATH": os.defpath},
         start_new_session=True,
     )
+
+
+def _linkers() -> frozenset[bytes]:
+    """The canonical paths of this machine's dynamic linkers."""
+    found = [
+        each
+        for pattern in ("lib*/ld-linux*.so.*", "lib*/ld-musl-*.so.*", "lib*/ld64.so.*")
+        for each in Path("/").glob(pattern)
+    ]
+    maps = Path("/proc/self/maps").read_text(errors="surrogateescape").splitlines()
+    paths = (Path(line.partition("/")[2]) for line in maps if "/" in line)
+    found += [Path("/") / each for each in paths if each.name.startswith("ld-")]
+    return frozenset(os.fsencode(each.resolve()) for each in found)
 
 
 def _file_systems(data: bytes) -> FileSystems:

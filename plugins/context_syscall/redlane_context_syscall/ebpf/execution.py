@@ -4,12 +4,14 @@ import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from redlane.api import GuardOptions, Judge, Ruling, SystemCall
 from redlane_context_syscall.ebpf.cgroup import SessionCgroup
 from redlane_context_syscall.ebpf.executing import Executing, FileSystems
 from redlane_context_syscall.ebpf.landing import Landing
 from redlane_context_syscall.kernel.listener import Notification
+from redlane_context_syscall.numbers import name_of
 from redlane_context_syscall.processes import describe
 
 __all__ = ["Executions"]
@@ -84,10 +86,19 @@ class Executions:
 
     def _keep_to(self, file_systems: FileSystems) -> None:
         if self._landing is not None:
-            self._landing.keep_to(file_systems.watched | file_systems.others)
+            with suppress(OSError):  # what does not fit stays fatal
+                self._landing.keep_to(file_systems.watched | file_systems.others)
 
     def _rule(self, thread: int, name: str, path: bytes | None) -> bool:
-        """The ruling on another file than the one judged; reported when refused."""
+        """The ruling on another file than the one judged; reported when refused.
+
+        The thread waits inside its exec; it may be one that no policy names, after
+        one that failed.
+        """
+        running = _running(thread)
+        if running is not None and running not in self._judge.named:
+            return True
+        name = running or name
         caller = describe(Notification(0, thread, 0, 0, 0, 0, (0,) * 6))
         text = None if path is None else path.decode(errors="surrogateescape")
         details = {
@@ -115,3 +126,12 @@ class Executions:
                     signal.pidfd_send_signal(descriptor, signal.SIGKILL)
             finally:
                 os.close(descriptor)
+
+
+def _running(thread: int) -> str | None:
+    """The system call that a thread is in; None where it cannot be told."""
+    try:
+        text = Path(f"/proc/{thread}/syscall").read_text()
+        return name_of(int(text.split()[0]))
+    except (OSError, ValueError, IndexError):
+        return None

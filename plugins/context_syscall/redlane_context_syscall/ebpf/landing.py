@@ -79,14 +79,18 @@ class Landing:
         self._held(kernel.attach_to_tracepoint(program, "sched_process_exec"))
 
     def keep_to(self, devices: Iterable[int]) -> None:
-        """Let the session execute what lies on these devices (as st_dev), no other."""
+        """Let the session execute what lies on these devices (as st_dev), no other.
+
+        Raises OSError when they are too many; some are known then.
+        """
         wanted = {os.major(each) << 20 | os.minor(each) for each in devices}
-        for each in wanted - self._known:
-            kernel.update(self._devices, _NUMBER.pack(each), _NUMBER.pack(1))
         for each in self._known - wanted:
             with suppress(FileNotFoundError):
                 kernel.delete(self._devices, _NUMBER.pack(each))
-        self._known = wanted
+            self._known.discard(each)
+        for each in wanted - self._known:
+            kernel.update(self._devices, _NUMBER.pack(each), _NUMBER.pack(1))
+            self._known.add(each)
 
     @property
     def killed(self) -> int:
