@@ -61,7 +61,10 @@ def supervisor() -> Iterator[Actor]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """A daemon for all tests of a module: role `guard`, and one that is `other`."""
+    """A daemon for all tests of a module: role `guard`, and two that are other.
+
+    Of `guard`, which names a system call, nobody but `redlane run` starts sessions.
+    """
     home = Home(tmp_path_factory.mktemp("h"))
     home.policies(
         {"id": "no-rm", "type": "Simple", "action": "Block", "pattern": "rm -rf"},
@@ -84,6 +87,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         },
     )
     home.role("guard", "no-rm", "ask", "sober", "files", "unlink")
+    home.role("asking", "no-rm", "ask")
     home.role("other", "no-rm")
     home.start("--role", "guard")
     yield home

@@ -3,6 +3,7 @@
 import argparse
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +20,13 @@ from redlane.paths import Paths
 __all__ = ["register"]
 
 _LONGEST_LABEL = 200
+_SUPERVISOR_OF_CALLS = """\
+import signal
+if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+from redlane.daemon.supervising import main
+main()"""
+"""What the interpreter of this very installation runs: nobody's module but ours."""
 
 
 def register(commands: Commands) -> None:
@@ -85,15 +93,18 @@ def _opening(role: str | None, label: str) -> dict[str, object]:
         "label": shown,
         "root_pid": os.getpid(),
         "reaper_pid": adopter_of_orphans(),
+        "holds_calls": True,
     }
     return opening if role is None else {**opening, "role": role}
 
 
 def _supervise(session: Mapping[str, Any], command: list[str]) -> NoReturn:
     """Become the supervisor of `session`: this very process is its root already."""
-    path = os.fspath(program("redlane-run"))
-    socket = str(session["socket"])
-    words = ["redlane-run", "--socket", socket, "--session", str(session["id"])]
+    path, words = os.fspath(program("redlane-run")), ["redlane-run"]
+    if session["syscalls"]["named"]:
+        path = sys.executable
+        words = [path, "-I", "-c", _SUPERVISOR_OF_CALLS]
+    words += ["--socket", str(session["socket"]), "--session", str(session["id"])]
     environment = _session_environment(session, os.environ)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
         signal.signal(number, signal.SIG_DFL)

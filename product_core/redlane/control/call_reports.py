@@ -136,7 +136,7 @@ def _details(call: Mapping[str, Any]) -> Mapping[str, object]:
     if command is not None and not _is_short(command, "command"):
         raise _wrong("'command' is too long")
     details = {
-        "args": arguments,
+        "args": arguments or None,
         "pid": optional(call, "pid", int),
         "ppid": optional(call, "ppid", int),
         "command": command,

@@ -78,9 +78,7 @@ class HeldCalls:
 
     def put(self, session: Session, coverage: tuple[Coverage, ...]) -> None:
         """Keep how each system call of a session is held."""
-        running = {
-            each.id for each in self._table.list() if each.state is SessionState.RUNNING
-        }
+        running = {each.id for each in self._table.list() if _runs(each)}
         with self._lock:
             self._coverage[session.id] = coverage
             for gone in self._coverage.keys() - running:
@@ -93,7 +91,7 @@ class HeldCalls:
         return {
             "named": sorted(rules.named),
             "filtered": None if session.filtered is None else list(session.filtered),
-            "problem": rules.problem or None,
+            "problem": (rules.problem or None) if _runs(session) else None,
             "coverage": [
                 {
                     "syscall": each.syscall,
@@ -161,6 +159,10 @@ class HeldCalls:
             tuple(each for each in of_user if takes_part(each, types)),
             why_not_held(session, ruleset, added),
         )
+
+
+def _runs(session: Session) -> bool:
+    return session.state is SessionState.RUNNING
 
 
 def _why_refused(session: Session, rules: _Rules, *, is_loaded: bool) -> str:

@@ -28,6 +28,7 @@ def judgement_document(judgement: Judgement) -> Document:
     return {
         **judgement.verdict.document(),
         "restriction": judgement.verdict.restriction,
+        "kill": judgement.verdict.kill,
         "event": judgement.event,
         "review": judgement.review,
         "latency_ms": judgement.latency_ms,

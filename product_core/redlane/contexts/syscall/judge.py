@@ -1,0 +1,147 @@
+"""Judges a session's system calls where they are held, by the engine of the daemon."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from redlane.contexts.syscall.content import SystemCallContent, document_of_call
+from redlane.contexts.syscall.link import Link
+from redlane.contexts.syscall.reports import CallReport
+from redlane.contexts.syscall.rules import CallRules
+from redlane.engine.boundary import fail_closed
+from redlane.engine.judge import judge
+from redlane.errors import RedlaneError
+from redlane.model.content import SystemCall
+from redlane.model.supervision import Ruling
+from redlane.model.verdict import Decision, Verdict
+
+__all__ = ["SessionJudge"]
+
+_AWAY = "the daemon cannot be reached, and without it nothing is allowed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged(Ruling):
+    """A ruling, and whether the daemon has `recorded` its event already.
+
+    `restriction`: the policy is one that a user added to the role.
+    """
+
+    recorded: bool = False
+    restriction: bool = False
+
+
+class SessionJudge:
+    """The `Judge` of one session (model.supervision); safe for several threads."""
+
+    def __init__(self, link: Link) -> None:
+        """Judge by the rules that `link` follows."""
+        self._link = link
+
+    @property
+    def generation(self) -> int:
+        """Changes with the rules, and when the daemon comes or goes."""
+        return self._link.generation
+
+    @property
+    def named(self) -> Mapping[str, bool]:
+        """The system calls that policies name; True where some look at paths."""
+        return self._link.rules.named
+
+    @property
+    def is_slow(self) -> frozenset[str]:
+        """The system calls on which the daemon asks a program."""
+        return self._link.rules.checked
+
+    def rule(self, call: SystemCall) -> Ruling:
+        """The ruling on a call; what fails is refused."""
+        return fail_closed(partial(self._rule, call), _refused)
+
+    def report(self, call: SystemCall, ruling: Ruling) -> None:
+        """Have an event written of a call that was refused or flagged."""
+        if isinstance(ruling, _Judged) and ruling.recorded:
+            return
+        verdict = Decision.FLAG if ruling.allowed else Decision.BLOCK
+        restriction = isinstance(ruling, _Judged) and ruling.restriction
+        self._link.report(
+            CallReport(
+                call,
+                verdict.value,
+                ruling.policy,
+                ruling.reason,
+                ruling.kill,
+                restriction,
+            )
+        )
+
+    def on_change(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called each time that `generation` has changed."""
+        self._link.on_change(tell)
+
+    def _rule(self, call: SystemCall) -> Ruling:
+        rules = self._link.current()
+        if rules is None:
+            return _refused(_AWAY)
+        if rules.reason:
+            return Ruling(allowed=False, reason=rules.reason)
+        if call.name in rules.checked:
+            return self._asked(call)
+        return _ruling(_verdict(call, rules))
+
+    def _asked(self, call: SystemCall) -> Ruling:
+        """The daemon's ruling, where a program is to be asked."""
+        try:
+            answer = self._link.ask(_told(call))
+        except RedlaneError as error:
+            return _refused(f"{_AWAY}: {error}")
+        decision = answer.get("verdict")
+        return _Judged(
+            allowed=decision in (Decision.ALLOW, Decision.FLAG),
+            policy=answer.get("policy"),
+            reason=str(answer.get("reason")),
+            kill=decision == Decision.BLOCK and answer.get("kill") is True,
+            flagged=decision == Decision.FLAG,
+            lasting=False,
+            recorded=True,
+        )
+
+
+def _verdict(call: SystemCall, rules: CallRules) -> Verdict:
+    content = SystemCallContent(call, b"")
+    return judge(rules.ruleset, rules.role or "", (content,), rules.restrictions)
+
+
+def _ruling(verdict: Verdict) -> Ruling:
+    """What becomes of a call; only these two let it go on."""
+    return _Judged(
+        allowed=verdict.decision in (Decision.ALLOW, Decision.FLAG),
+        policy=verdict.policy,
+        reason=verdict.reason,
+        kill=verdict.decision is Decision.BLOCK and verdict.kill,
+        flagged=verdict.decision is Decision.FLAG,
+        restriction=verdict.restriction,
+    )
+
+
+def _refused(reason: str) -> Ruling:
+    return Ruling(allowed=False, reason=reason, lasting=False)
+
+
+def _told(call: SystemCall) -> dict[str, object]:
+    """A call as a checker is told of it; a path that is no text counts as unreadable.
+
+    JSON cannot carry it, and an unreadable path is the one that is never let through.
+    """
+    told = document_of_call(call)
+    told["paths"] = [each if _is_text(each) else None for each in call.paths]
+    return {name: value for name, value in told.items() if name != "session"}
+
+
+def _is_text(path: str | None) -> bool:
+    if path is None:
+        return False
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

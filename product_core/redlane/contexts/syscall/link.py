@@ -1,0 +1,227 @@
+"""The way from a session's supervisor to the daemon: rules come, reports go.
+
+While the daemon cannot be reached nobody knows whether the rules still hold, so nothing
+is judged by them: calls wait until it is back, and are refused when that takes long.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from redlane.contexts.syscall.reports import CallReport, Reports
+from redlane.contexts.syscall.rules import CallRules, refusing
+from redlane.engine.boundary import fail_closed
+from redlane.errors import RedlaneError
+
+__all__ = ["Call", "Link", "NotServedError"]
+
+_WAIT_SECONDS = 50
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5
+_REFUSED_PAUSE = 1.0
+_MOST_REPORTED = 100
+
+
+class NotServedError(RedlaneError):
+    """The daemon is there, and refuses to serve this session."""
+
+
+class Call(Protocol):
+    """Asks the daemon something, with a limit for each step in seconds.
+
+    Raises NotServedError when it refuses, another RedlaneError when it does not answer.
+    """
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        seconds: float = 30.0,
+    ) -> Any:  # noqa: ANN401  # JSON
+        """The JSON that it answers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The rules, whether they hold now, and how often that has changed."""
+
+    generation: int
+    rules: CallRules
+    away: bool = False
+
+
+class Link:
+    """Follows the rules and reports, in two threads of its own once started."""
+
+    def __init__(
+        self, call: Call, session: str, read: Callable[[object], CallRules]
+    ) -> None:
+        """Get the rules once; raises RedlaneError when they cannot be had."""
+        self._call = call
+        self._session = session
+        self._path = f"/api/sessions/{quote(session, safe='')}/syscalls"
+        self._read = read
+        self._changed = threading.Condition()
+        self._over = threading.Event()
+        self._reports = Reports()
+        self._listeners: list[Callable[[], None]] = []
+        self._announced: Callable[[], Mapping[str, object]] | None = None
+        self._state = _State(1, read(call("GET", self._path)))
+
+    @property
+    def generation(self) -> int:
+        """Another number whenever what held before may hold no longer."""
+        return self._state.generation
+
+    @property
+    def rules(self) -> CallRules:
+        """The rules as they were last heard of."""
+        return self._state.rules
+
+    def current(self) -> CallRules | None:
+        """The rules that hold now; None when nobody could tell within their time."""
+        state = self._state
+        if not state.away:
+            return state.rules
+        end = time.monotonic() + state.rules.timeout_seconds
+        with self._changed:
+            while self._state.away:
+                left = end - time.monotonic()
+                if left <= 0 or self._over.is_set():
+                    return None
+                self._changed.wait(left)
+            return self._state.rules
+
+    def announce(self, describe: Callable[[], Mapping[str, object]]) -> None:
+        """Tell the daemon how calls are held, now and whenever that may be news."""
+        self._announced = describe
+        self._call("POST", self._path, describe())
+
+    def ask(self, content: Mapping[str, object]) -> Mapping[str, Any]:
+        """The daemon's own verdict on a call; raises RedlaneError without one."""
+        answer = self._call(
+            "POST",
+            "/api/analyze",
+            {
+                "content": content,
+                "context": "Syscall",
+                "session": self._session,
+                "hold": False,
+            },
+        )
+        if not isinstance(answer, Mapping):
+            raise RedlaneError("the daemon's answer is no verdict")
+        return answer
+
+    def report(self, report: CallReport) -> None:
+        """Have an event written, soon; never waits."""
+        self._reports.put(report)
+
+    def start(self) -> None:
+        """Follow the rules from now on, and report."""
+        for work in (self._follow, self._tell):
+            name = f"link{work.__name__}"
+            threading.Thread(target=work, name=name, daemon=True).start()
+
+    def finish(self) -> None:
+        """Tell what is left, once, and let go of everybody who waits."""
+        self._over.set()
+        with self._changed:
+            self._changed.notify_all()
+        while (left := self._reports.take(_MOST_REPORTED, 0)) and self._told(left):
+            continue
+
+    def on_change(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called each time that `generation` has changed."""
+        self._listeners.append(tell)
+
+    def _follow(self) -> None:
+        """Ask again and again; whatever goes wrong, nothing is judged until it works.
+
+        This is a fail-closed boundary: rules that nobody follows must not hold.
+        """
+        pause = _FIRST_PAUSE
+        while not self._over.is_set():
+            if fail_closed(self._asked, self._failed):
+                pause = _FIRST_PAUSE
+            else:
+                self._over.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _asked(self) -> bool:
+        """Ask once; whether the daemon is there."""
+        try:
+            found = self._call("GET", self._query(), None, _WAIT_SECONDS + 30.0)
+        except NotServedError as error:
+            self._put(refusing(str(error)))
+            self._over.wait(_REFUSED_PAUSE)
+        except RedlaneError:
+            self._set(self._state.rules, away=True)
+            return False
+        else:
+            self._put(self._read(found))
+        return True
+
+    def _failed(self, reason: str) -> bool:
+        self._set(refusing(f"the session's rules cannot be followed: {reason}"))
+        return False
+
+    def _query(self) -> str:
+        """What to ask for: what holds now, or what comes after it."""
+        state = self._state
+        if state.away or not state.rules.generation:
+            return f"{self._path}?wait=0"
+        return f"{self._path}?after={state.rules.generation}&wait={_WAIT_SECONDS}"
+
+    def _put(self, rules: CallRules) -> None:
+        is_news = self._set(rules)
+        if rules.generation and (is_news or not rules.known):
+            self._announce_again()
+
+    def _set(self, rules: CallRules, *, away: bool = False) -> bool:
+        """Let other rules hold, or none for now; whether that is news."""
+        before = self._state
+        held = (before.away, before.rules.generation, before.rules.reason)
+        if held == (away, rules.generation, rules.reason):
+            return False
+        with self._changed:
+            self._state = _State(before.generation + 1, rules, away)
+            self._changed.notify_all()
+        for tell in self._listeners:
+            tell()
+        return True
+
+    def _announce_again(self) -> None:
+        """Tell a daemon that was started meanwhile; it will ask again if it must."""
+        if self._announced is None:
+            return
+        try:
+            self._call("POST", self._path, self._announced())
+        except RedlaneError:
+            self._over.wait(_FIRST_PAUSE)
+
+    def _tell(self) -> None:
+        while not self._over.is_set():
+            reports = self._reports.take(_MOST_REPORTED, _REFUSED_PAUSE)
+            if reports and not self._told(reports):
+                self._over.wait(_LONGEST_PAUSE)
+
+    def _told(self, reports: list[CallReport]) -> bool:
+        """Whether the daemon has heard it; what it could not hear is kept."""
+        body = {
+            "ruleset": self._state.rules.ruleset.digest,
+            "events": [each.document() for each in reports],
+        }
+        try:
+            self._call("POST", self._path, body)
+        except NotServedError:
+            return True  # it will not take them later either
+        except RedlaneError:
+            for each in reports:
+                self._reports.put(each)
+            return False
+        return True

@@ -1,0 +1,60 @@
+"""Holds the system calls of a session, from before its first program to its end."""
+
+import os
+from collections.abc import Callable, Mapping
+
+from redlane.contexts.syscall.judge import SessionJudge
+from redlane.contexts.syscall.launching import Launch
+from redlane.contexts.syscall.link import Link
+from redlane.model.supervision import ContextService, GuardOptions
+
+__all__ = ["Supervision"]
+
+
+class Supervision:
+    """A guard at work, and the link by which the daemon knows of it."""
+
+    def __init__(self, service: ContextService, link: Link, session: str) -> None:
+        """Have a guard made for the rules as they are; raises what the guard raises."""
+        rules = link.rules
+        self._link = link
+        self._filtered = sorted(rules.named)
+        self._namespaces = rules.namespaces
+        options = GuardOptions(session, rules.namespaces, rules.ebpf)
+        self._guard = service.guard(SessionJudge(link), options)
+
+    def start(
+        self, launch: Launch, launcher: int, on_loss: Callable[[str], None]
+    ) -> None:
+        """Have the agent started under the filter, and let it go on.
+
+        `launcher` is the process that does so. Before the agent runs, its calls are
+        answered and the daemon knows how. Raises LaunchError, RedlaneError, and what
+        the guard raises.
+        """
+        protected = {os.getpid(), launcher, self._link.rules.daemon} - {0}
+        code = self._guard.program(launcher, frozenset(protected))
+        self._guard.serve(launch.listener(code), on_loss)
+        self._link.announce(self._description)
+        self._link.start()
+        launch.go_on()
+
+    def stop(self) -> None:
+        """Refuse what is still asked, and tell the daemon what it has not heard."""
+        self._guard.stop()
+        self._link.finish()
+
+    def _description(self) -> Mapping[str, object]:
+        """What the filter stops, and how each system call is held."""
+        return {
+            "filter": {"syscalls": self._filtered, "namespaces": self._namespaces},
+            "coverage": [
+                {
+                    "syscall": each.syscall,
+                    "enforcement": each.enforcement.value,
+                    "by": each.by,
+                    "reason": each.reason,
+                }
+                for each in self._guard.coverage()
+            ],
+        }
