@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from redlane_context_syscall.calls import GO_ON, Answer, Handler
 from redlane_context_syscall.kernel.listener import Listener, Notification
@@ -68,13 +68,16 @@ class Decisions:
     ) -> bool:
         return self._refuses(name, candidates)
 
+    def is_slow(self, name: str) -> bool:  # noqa: ARG002  # as above
+        return False
+
     def refuse(
         self,
         notification: Notification,  # noqa: ARG002  # the signature of the real one
         name: str,  # noqa: ARG002  # as above
         reason: str,
         candidates: tuple[bytes | None, ...] = (),  # noqa: ARG002  # as above
-    ) -> None:
+    ) -> NoReturn:
         self.unfaithful.append(reason)
         raise PermissionError(1, reason)
 

@@ -19,8 +19,11 @@ __all__ = [
     "AT_SYMLINK_FOLLOW",
     "AT_SYMLINK_NOFOLLOW",
     "CLONE_FS",
+    "RESOLVE_IN_ROOT",
     "RESOLVE_NO_MAGICLINKS",
     "RESOLVE_NO_SYMLINKS",
+    "RESOLVE_NO_XDEV",
+    "file_system_type",
     "linkat",
     "openat",
     "openat2",
@@ -41,13 +44,16 @@ AT_FDCWD = -100
 AT_SYMLINK_NOFOLLOW = 0x100
 AT_SYMLINK_FOLLOW = 0x400
 AT_EMPTY_PATH = 0x1000
+RESOLVE_NO_XDEV = 0x01
 RESOLVE_NO_MAGICLINKS = 0x02
 RESOLVE_NO_SYMLINKS = 0x04
+RESOLVE_IN_ROOT = 0x10
 CLONE_FS = 0x200
 
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _HOW = struct.Struct("=QQQ")
 _VECTOR = struct.Struct("@PN")
+_FSTATFS_BYTES = 256  # twice what it is
 _UNCHANGED = 0xFFFFFFFF  # no id of anybody: only asks for the present one
 
 
@@ -85,6 +91,7 @@ _pidfd_send_signal = _raw("pidfd_send_signal", c_long, c_long, c_char_p, c_long)
 _process_vm_readv = _raw(
     "process_vm_readv", c_long, c_char_p, c_long, c_char_p, c_long, c_long
 )
+_fstatfs = _raw("fstatfs", c_long, c_char_p)
 _prctl = _raw("prctl", c_long, c_void_p, c_void_p, c_void_p, c_void_p)
 
 
@@ -117,6 +124,14 @@ def linkat(
 ) -> None:
     """Give a file one more name."""
     _linkat(old_directory, old, new_directory, new, flags)
+
+
+def file_system_type(descriptor: int) -> int:
+    """The number by which the kernel knows a file system's type (`f_type`)."""
+    buffer = ctypes.create_string_buffer(_FSTATFS_BYTES)
+    _fstatfs(descriptor, ctypes.cast(buffer, c_char_p))
+    number: int = struct.unpack_from("@l", buffer)[0]
+    return number & 0xFFFFFFFF
 
 
 def setfsuid(user: int) -> None:
@@ -156,9 +171,11 @@ def pidfd_getfd(process: int, number: int) -> int:
     return _pidfd_getfd(process, number, 0)
 
 
-def pidfd_send_signal(process: int, signal: int) -> None:
-    """Send a signal, as kill(2) does."""
-    _pidfd_send_signal(process, signal, None, 0)
+def pidfd_send_signal(
+    process: int, signal: int, information: bytes | None = None, flags: int = 0
+) -> None:
+    """Send a signal, as kill(2) does; `information` is a siginfo_t of its own."""
+    _pidfd_send_signal(process, signal, information, flags)
 
 
 def process_vm_readv(pid: int, address: int, length: int) -> bytes:

@@ -1,0 +1,71 @@
+"""Paths of processes in another namespace or root: judged as well as can be, only.
+
+They are for roles that may enter namespaces. The call is then left to the kernel, which
+reads its path once more, so this is advisory (policy format: Syscall policy rule 6).
+"""
+
+import os
+
+from redlane_context_syscall.kernel.system import RESOLVE_IN_ROOT, openat2
+from redlane_context_syscall.target import Target
+
+__all__ = ["candidates_abroad"]
+
+_PATH = os.O_PATH | os.O_CLOEXEC
+
+
+def candidates_abroad(
+    target: Target, dirfd: int, path: bytes, *, follow: bool = True
+) -> tuple[bytes | None, ...]:
+    """A path as written and as it is over there; None where that cannot be told."""
+    try:
+        root = target.look("root")
+        try:
+            return path, _resolved(target, root, dirfd, path, follow=follow)
+        finally:
+            os.close(root)
+    except OSError:
+        return path, None
+
+
+def _resolved(
+    target: Target, root: int, dirfd: int, path: bytes, *, follow: bool
+) -> bytes | None:
+    """The canonical path, of what is there or of where it would come to be."""
+    view = target.world.view
+    start = b"" if path[:1] == b"/" else _path_of(target, dirfd)
+    if start is None:
+        return None
+    flags = _PATH if follow else _PATH | os.O_NOFOLLOW
+    whole = start + b"/" + path
+    try:
+        pinned = openat2(root, whole, flags, 0, RESOLVE_IN_ROOT)
+    except FileNotFoundError:
+        before, _, name = whole.rpartition(b"/")
+        parent = openat2(root, before or b"/", _PATH, 0, RESOLVE_IN_ROOT)
+        try:
+            directory = view.path_of(parent)
+        finally:
+            os.close(parent)
+        return None if directory is None else directory.rstrip(b"/") + b"/" + name
+    try:
+        return view.path_of(pinned)
+    finally:
+        os.close(pinned)
+
+
+def _path_of(target: Target, dirfd: int) -> bytes | None:
+    """The path of a directory within the caller's root."""
+    directory, root = target.directory(dirfd), target.look("root")
+    try:
+        view = target.world.view
+        there, top = view.path_of(directory), view.path_of(root)
+    finally:
+        os.close(directory)
+        os.close(root)
+    if there is None or top is None:
+        return None
+    top = top.rstrip(b"/")
+    if there != top and not there.startswith(top + b"/"):
+        return None
+    return there[len(top) :]

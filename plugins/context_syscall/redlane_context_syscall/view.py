@@ -1,0 +1,137 @@
+"""What the supervisor sees of files: where they are, on what kind of file system."""
+
+import os
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from redlane_context_syscall.kernel.system import file_system_type
+
+__all__ = ["Kind", "View"]
+
+
+class Kind(Enum):
+    """What a file system asks for, of whoever opens something on it in another's place.
+
+    PROC: it shows each process something else. SLOW: it may wait for somebody.
+    """
+
+    LOCAL = "local"
+    PROC = "proc"
+    SLOW = "slow"
+
+
+_PROC = 0x9FA0
+# By their numbers in the kernel: what is not listed here may wait for a network, a
+# server in user space, or to be mounted.
+_LOCAL = frozenset(
+    {
+        0xEF53,  # ext2, ext3, ext4
+        0x58465342,  # xfs
+        0x9123683E,  # btrfs
+        0xCA451A4E,  # bcachefs
+        0xF2F52010,  # f2fs
+        0x2FC12FC1,  # zfs
+        0x4D44,  # vfat
+        0x2011BAB0,  # exfat
+        0x7366746E,  # ntfs3
+        0x9660,  # iso9660
+        0x15013346,  # udf
+        0x73717368,  # squashfs
+        0xE0F5E1E2,  # erofs
+        0x794C7630,  # overlay
+        0x01021994,  # tmpfs, devtmpfs
+        0x858458F6,  # ramfs
+        0x958458F6,  # hugetlbfs
+        0x1CD1,  # devpts
+        0x62656572,  # sysfs
+        0x63677270,  # cgroup2
+        0x27E0EB,  # cgroup
+        0x64626720,  # debugfs
+        0x74726163,  # tracefs
+        0x73636673,  # securityfs
+        0xCAFE4A11,  # bpf
+        0x19800202,  # mqueue
+        0x6E736673,  # nsfs
+        0x50495045,  # pipefs
+        0x534F434B,  # sockfs
+        0x09041934,  # anonymous inodes
+        0x50494446,  # pidfs
+        0x42494E4D,  # binfmt_misc
+    }
+)
+
+_FOR_SECONDS = 1.0  # a device number may pass to another file system
+_PATH = os.O_PATH | os.O_CLOEXEC
+_DELETED = b" (deleted)"
+_NUMBER = re.compile(rb"(?<=/)[0-9]+(?=/|$)")
+
+
+@dataclass(slots=True)
+class View:
+    """The supervisor's own view, shared by the threads of a session.
+
+    `protected` processes are closed to the session: nothing of theirs in /proc is
+    opened for it. `descriptors` is the directory of our own open files.
+    """
+
+    protected: frozenset[int] = frozenset()
+    descriptors: int = field(default_factory=lambda: os.open("/proc/self/fd", _PATH))
+    _kinds: dict[int, tuple[Kind, float]] = field(default_factory=dict)
+
+    def kind(self, descriptor: int, device: int) -> Kind:
+        """The kind of file system on which a descriptor is, `device` by its number."""
+        now = time.monotonic()
+        known = self._kinds.get(device)
+        if known is not None and known[1] > now:
+            return known[0]
+        number = file_system_type(descriptor)
+        if number == _PROC:
+            kind = Kind.PROC
+        else:
+            kind = Kind.LOCAL if number in _LOCAL else Kind.SLOW
+        self._kinds[device] = kind, now + _FOR_SECONDS
+        return kind
+
+    def path_of(self, descriptor: int) -> bytes | None:
+        """The canonical path of an open file; None where it has none that can be told.
+
+        What has no place in a file system has the kernel's name for it: "pipe:[1]".
+        """
+        try:
+            path = os.readlink(b"%d" % descriptor, dir_fd=self.descriptors)
+        except OSError:
+            return None  # longer than a path can be
+        if path.endswith(_DELETED) and not _is_at(descriptor, path):
+            return None
+        return path
+
+    def is_protected(self, path: bytes | None) -> bool:
+        """Whether a path on a proc file system belongs to a protected process.
+
+        Threads have directories there as well, though none are listed. Where such a
+        file system is mounted is known for the usual one only; elsewhere every part of
+        the path that is a number is looked at.
+        """
+        if path is None:
+            return False
+        numbers = [int(each) for each in _NUMBER.findall(path)]
+        if path.startswith(b"/proc/"):
+            is_process = path[6:7].isdigit()
+            numbers = numbers[:1] if is_process else []
+        return any(map(self._is_of_protected, numbers))
+
+    def _is_of_protected(self, number: int) -> bool:
+        return number in self.protected or any(
+            Path(f"/proc/{each}/task/{number}").exists() for each in self.protected
+        )
+
+
+def _is_at(descriptor: int, path: bytes) -> bool:
+    """Whether the file really has that odd name, and is not one that was removed."""
+    with suppress(OSError):
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    return False
