@@ -191,7 +191,7 @@ def test_companions_hold_and_let_go(marked: str) -> None:
     )
     companions.start()
     try:
-        assert companions.active
+        was_active = companions.active
         told = {each.syscall: each for each in companions.coverage(named)}
         assert {name: each.enforcement for name, each in told.items()} == {
             "connect": Enforcement.EXACT,
@@ -204,7 +204,7 @@ def test_companions_hold_and_let_go(marked: str) -> None:
         companions.stop()
     assert losses == []
     assert not Path(f"/proc/{watcher}").exists()
-    assert not companions.active
+    assert (was_active, companions.active) == (True, False)
     assert not _of_the_kernel()
 
 

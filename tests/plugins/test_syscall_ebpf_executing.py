@@ -344,34 +344,74 @@ def test_loss_of_the_watcher_is_told_and_fatal_to_execs(
         assert status == signal.SIGKILL
 
 
+_SUPERVISOR = """
+import os, signal, sys
+from redlane_context_syscall.ebpf.cgroup import SessionCgroup
+from redlane_context_syscall.ebpf.executing import Executing
+SessionCgroup.create().admit(os.getpid())
+cgroup = SessionCgroup.create()
+made = Executing(cgroup, lambda *_: True, lambda _: None, print)
+print(made.process, cgroup.directory, flush=True)
+os.kill(os.getpid(), int(sys.argv[1]))
+made.stop()
+"""
+
+
+@contextmanager
+def _supervisor(tmp_path: Path, signal_number: int) -> Iterator[tuple[int, int, Path]]:
+    """A supervisor that sends itself a signal: its id, its watcher's, its cgroup."""
+    script = tmp_path / "supervisor.py"
+    script.write_text(_SUPERVISOR)
+    command = [sys.executable, str(script), str(signal_number)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            watcher, directory = process.stdout.readline().split()
+            yield process.pid, int(watcher), Path(directory)
+        finally:
+            process.send_signal(signal.SIGCONT)
+            process.wait(_SECONDS)
+    with session_cgroup():  # the next one takes away what that one left
+        assert not Path(directory).exists()
+        assert not Path(directory).parent.name.startswith("redlane") or not (
+            Path(directory).parent.exists()
+        )
+
+
+def _await(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + _SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        os.sched_yield()
+
+
 def test_stopped_supervisor_stops_nobody_else(
-    held: Held, programs: tuple[Path, Path]
+    programs: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """The watcher is in a process group of its own, which job control leaves alone."""
-    watcher = held.executions.process
-    assert os.getpgid(watcher) == watcher
-    assert os.getsid(watcher) == watcher
-    assert os.waitstatus_to_exitcode(_run(str(programs[0]))) == 0
+    """Job control stops a session with its supervisor, and must not stop a machine."""
+    with _supervisor(tmp_path, signal.SIGSTOP) as (supervisor, watcher, _):
+        stat = Path(f"/proc/{supervisor}/stat")
+        _await(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
+        assert os.getpgid(watcher) == os.getsid(watcher) == watcher
+        assert os.waitstatus_to_exitcode(_run(str(programs[0]))) == 0
+
+
+def test_frozen_supervisor_stops_nobody_else(
+    programs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Suspending a machine freezes the user's programs, and executes some more."""
+    with _supervisor(tmp_path, signal.SIGSTOP) as (_, watcher, directory):
+        frozen = directory.parent
+        assert f"{watcher}" not in (frozen / "cgroup.procs").read_text().split()
+        (frozen / "cgroup.freeze").write_text("1")
+        try:
+            events = frozen / "cgroup.events"
+            _await(lambda: "frozen 1" in events.read_text())
+            assert os.waitstatus_to_exitcode(_run(str(programs[0]))) == 0
+        finally:
+            (frozen / "cgroup.freeze").write_text("0")
 
 
 def test_watcher_ends_with_its_supervisor(tmp_path: Path) -> None:
-    script = tmp_path / "supervisor.py"
-    script.write_text(
-        "import os\n"
-        "from redlane_context_syscall.ebpf.cgroup import SessionCgroup\n"
-        "from redlane_context_syscall.ebpf.executing import Executing\n"
-        "cgroup = SessionCgroup.create()\n"
-        "made = Executing(cgroup, lambda *_: True, lambda _: None, print)\n"
-        "print(made.process, cgroup.directory, flush=True)\n"
-        "os.kill(os.getpid(), 9)\n"
-    )
-    ran = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=False
-    )
-    watcher, directory = ran.stdout.split()
-    end = time.monotonic() + _SECONDS
-    while Path(f"/proc/{watcher}").exists():
-        assert time.monotonic() < end
-        os.sched_yield()
-    with session_cgroup():  # the next one takes away what that one left
-        assert not Path(directory).exists()
+    with _supervisor(tmp_path, signal.SIGKILL) as (_, watcher, _directory):
+        _await(lambda: not Path(f"/proc/{watcher}").exists())

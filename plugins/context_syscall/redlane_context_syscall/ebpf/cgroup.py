@@ -51,6 +51,15 @@ class SessionCgroup:
         """Move a process in; what it forks from then on is born there."""
         (self.directory / "cgroup.procs").write_text(f"{process}\n")
 
+    @staticmethod
+    def put_apart(process: int) -> None:
+        """Move a process of ours to the root, where nobody freezes or limits it.
+
+        Supervisors run among a user's programs, which are frozen as one, for instance
+        before the machine is suspended. Raises OSError.
+        """
+        (_mounted_at() / "cgroup.procs").write_text(f"{process}\n")
+
     def holds(self, thread: int) -> bool:
         """Whether a thread is in it, or in a cgroup below."""
         with suppress(OSError):

@@ -92,12 +92,13 @@ class Companions:
             self._missing["cgroup"] = _reason(error)
             return
         self._start_audit(self._cgroup)
-        if "connect" in self._judge.named:
+        named = self._judge.named
+        if named.get("connect") or "connect" in self._blocked:
             try:
                 self._connecting = Connecting(self._cgroup)
             except OSError as error:
                 self._missing["connect"] = _reason(error)
-        if any(each in self._judge.named for each in _EXECS):
+        if any(named.get(each) for each in _EXECS):
             try:
                 self._executions = Executions(
                     self._cgroup, self._judge, self._options, self._on_loss
@@ -125,7 +126,7 @@ class Companions:
 
     def coverage(self, named: Mapping[str, bool]) -> tuple[Coverage, ...]:
         """The calls among `named` that are held better, or why they are not."""
-        held = (self._coverage(name) for name in named)
+        held = (self._coverage(name, by_path) for name, by_path in named.items())
         return tuple(each for each in held if each is not None)
 
     def counts(self) -> Mapping[str, Counted]:
@@ -169,15 +170,16 @@ class Companions:
             if self._executions is not None:
                 self._executions.report()
 
-    def _coverage(self, name: str) -> Coverage | None:
+    def _coverage(self, name: str, by_path: bool) -> Coverage | None:  # noqa: FBT001
+        """Nothing of a call whose name alone tells: there is nothing to be raced."""
         if not self._options.ebpf:
             return None
         if name in self._blocked:
             by, reason = "seccomp filter", self._still_blocked(name)
             return Coverage(name, Enforcement.IN_KERNEL, by, reason)
-        if name == "connect":
+        if name == "connect" and by_path:
             return self._connect_coverage()
-        if name in _EXECS:
+        if name in _EXECS and by_path:
             return self._exec_coverage(name)
         return None
 

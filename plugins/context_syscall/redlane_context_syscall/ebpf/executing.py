@@ -91,6 +91,8 @@ class Executing:
         with other:
             self._process = _start(other, cgroup)
         try:
+            # Frozen with this session, it would keep the whole machine from executing.
+            cgroup.put_apart(self._process.pid)
             self.file_systems = self._first()
         except OSError:
             self.stop()

@@ -78,7 +78,8 @@ class Executions:
             self._judge.report(SystemCall("execve", (None,), details), _KILLED)
 
     def close(self) -> None:
-        """Watch no more."""
+        """Watch no more; what is left of the session executes nothing from here on."""
+        self._keep_to(FileSystems(frozenset(), frozenset()))
         self._executing.stop()
         if self._landing is not None:
             self.report()
