@@ -27,7 +27,12 @@ _NUMBERS = {"x86_64": (56, 317), "aarch64": (220, 277)}
 
 
 class FilterError(Exception):
-    """The agent cannot be started under its filter, and why."""
+    """The agent cannot be started under its filter: why, and the status to end with."""
+
+    def __init__(self, message: str, status: int = 126) -> None:
+        """`status` is 2 for wrong usage."""
+        super().__init__(message)
+        self.status = status
 
 
 class _Program(ctypes.Structure):
@@ -53,7 +58,7 @@ class Filtered:
             os.set_inheritable(descriptor, False)  # noqa: FBT003  # positional only
             self._link = socket.socket(fileno=descriptor)
         except OSError as error:
-            raise FilterError(f"--filter: {error.strerror}") from None
+            raise FilterError(f"--filter: {error.strerror}", 2) from None
         (length,) = struct.unpack("<I", self._receive(4))
         if not length or length > _FILTER_MAX or length % _INSTRUCTION_BYTES:
             message = f"the filter of the session's system calls has {length} bytes"

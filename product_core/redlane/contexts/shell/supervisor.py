@@ -44,9 +44,9 @@ def main() -> NoReturn:
     for option, value in ((_SET_CHILD_SUBREAPER, 1), (_SET_DUMPABLE, 0)):
         _control(option, value)
     try:
-        supervisor = Supervisor(command, _filtered(options["--filter"]))
+        supervisor = Supervisor(command, _filtered(options.get("--filter")))
     except FilterError as error:
-        _fail(_REFUSED, str(error))
+        _fail(error.status, str(error))
     supervisor.run()
     supervisor.end_tree()
     if options["--session"]:
@@ -55,18 +55,18 @@ def main() -> NoReturn:
     end_alike(supervisor.status)
 
 
-def _filtered(option: str) -> Filtered | None:
-    if not option:
+def _filtered(option: str | None) -> Filtered | None:
+    if option is None:
         return None
     if not option.isdecimal() or int(option) <= 2:  # noqa: PLR2004  # standard error
-        _fail(_USAGE, f"--filter: {option}: no descriptor")
+        raise FilterError(f"--filter: {option}: no descriptor", _USAGE)
     return Filtered(int(option))
 
 
 def _parse(words: list[str]) -> tuple[dict[str, str], list[str]]:
-    options = {"--socket": "", "--session": "", "--filter": ""}
+    options = {"--socket": "", "--session": ""}
     while words and words[0] != "--":
-        if words[0] not in options:
+        if words[0] not in ("--socket", "--session", "--filter"):
             _fail(_USAGE, f"{words[0]}: invalid option")
         if len(words) == 1:
             _fail(_USAGE, f"{words[0]}: option requires an argument")
