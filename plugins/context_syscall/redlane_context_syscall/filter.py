@@ -1,9 +1,10 @@
 """The seccomp filter of a session."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from errno import EPERM
 
 from redlane.api import GuardOptions
-from redlane_context_syscall.bpf import NOTIFY, Rule, assemble, errno_of
+from redlane_context_syscall.bpf import NOTIFY, Rule, assemble, errno_of, refuse
 from redlane_context_syscall.numbers import number_of
 from redlane_context_syscall.roads import Road, closed, guarding, watched
 
@@ -11,15 +12,20 @@ __all__ = ["program", "refusal", "roads"]
 
 
 def program(
-    named: Mapping[str, bool], protected: frozenset[int], options: GuardOptions
+    named: Mapping[str, bool],
+    protected: frozenset[int],
+    options: GuardOptions,
+    refused: Collection[str] = (),
 ) -> bytes:
     """The filter for policies that name these calls: an array of `struct sock_filter`.
 
     The supervisor is asked about every call that is named, also one that is refused in
-    any case: a policy's event is written before (`refusal`).
+    any case: a policy's event is written before (`refusal`). Those in `refused` are
+    refused without a question.
     """
     calls: dict[int, list[Rule]] = {}
-    for road in roads(named, protected, options):
+    whole = [Road(name, refuse(EPERM), "policies block all of it") for name in refused]
+    for road in (*whole, *roads(named, protected, options)):
         number = number_of(road.call)
         if number is not None:
             calls.setdefault(number, []).append(Rule(road.becomes, road.when))

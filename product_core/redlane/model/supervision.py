@@ -116,10 +116,11 @@ class GuardOptions:
 class Guard(Protocol):
     """Holds one session's tree of processes."""
 
-    def program(self, protected: frozenset[int]) -> bytes:
+    def program(self, launcher: int, protected: frozenset[int]) -> bytes:
         """The seccomp filter, an array of `struct sock_filter`.
 
-        Processes of the tree get no signal through to those that are `protected`.
+        `launcher` is the process that will start the session's first. Processes of the
+        tree get no signal through to those that are `protected`. Raises OSError.
         """
         ...
 
