@@ -14,7 +14,7 @@
 
 /* ---- rulings.c: what was allowed before ---- */
 
-/* A call as policies see it. */
+/* A call as policies see it; without a canonical path where nothing is. */
 struct subject {
     int number;
     const char *literal, *canonical;
@@ -76,7 +76,8 @@ struct call {
     struct seccomp_notif notification;
     struct subject subject;
     uint64_t epoch;
-    int pin; /* what the path leads to, as O_PATH; the one who asks has to close it */
+    int pin; /* what the path leads to, as O_PATH, to be closed by whoever is asked;
+              * -1: nothing is there (ENOENT) */
     char literal[PATH_MAX], canonical[PATH_MAX];
 };
 
@@ -101,6 +102,7 @@ void hot_free(struct hot *hot);
 enum outcome hot_serve(struct hot *hot, struct call *call);
 
 /* The pinned file opened with a caller's flags; -1 with errno. */
-int hot_reopen(const struct hot *hot, int pin, bool is_directory, uint32_t flags);
+int hot_reopen(const struct hot *hot, int pin, const char *canonical, bool is_directory,
+               uint32_t flags);
 
 #endif

@@ -54,7 +54,7 @@ static PyObject *asked(struct call *call) {
         (Py_ssize_t)call->subject.literal_length, call->canonical,
         (Py_ssize_t)call->subject.canonical_length, call->pin,
         (unsigned long long)call->epoch);
-    if (!result) close(call->pin);
+    if (!result && call->pin >= 0) close(call->pin);
     return result;
 }
 
@@ -96,12 +96,13 @@ static PyObject *loop_remember(PyObject *object, PyObject *arguments) {
 static PyObject *loop_reopen(PyObject *object, PyObject *arguments) {
     struct hot_loop *self = (struct hot_loop *)object;
     int pin, file = -1;
+    const char *canonical;
     unsigned flags;
     struct stat about;
-    if (!is_ready(self) || !PyArg_ParseTuple(arguments, "iI", &pin, &flags)) return NULL;
+    if (!is_ready(self) || !PyArg_ParseTuple(arguments, "iyI", &pin, &canonical, &flags)) return NULL;
     Py_BEGIN_ALLOW_THREADS
     if (fstat(pin, &about) == 0)
-        file = hot_reopen(&self->hot, pin, S_ISDIR(about.st_mode), flags);
+        file = hot_reopen(&self->hot, pin, canonical, S_ISDIR(about.st_mode), flags);
     Py_END_ALLOW_THREADS
     if (file < 0) return PyErr_SetFromErrno(PyExc_OSError);
     return PyLong_FromLong(file);

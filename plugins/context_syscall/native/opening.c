@@ -81,21 +81,18 @@ static bool is_plain(const struct seccomp_notif *notification, struct wanted *wa
 
 /* ---- where the path leads ---- */
 
-static int pinned(int from, const char *path, uint32_t flags) {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC | (flags & (O_NOFOLLOW | O_DIRECTORY)),
-                           .resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED};
-    return (int)syscall(__NR_openat2, from, path, &how, sizeof how);
+static int resolved(int from, const char *path, uint32_t flags, uint64_t how) {
+    struct open_how asked = {
+        .flags = O_PATH | O_CLOEXEC | (flags & (O_NOFOLLOW | O_DIRECTORY)),
+        .resolve = how | RESOLVE_CACHED};
+    return (int)syscall(__NR_openat2, from, path, &asked, sizeof asked);
 }
 
-static int pinned_for(struct hot *hot, const struct call *call, const struct wanted *wanted) {
-    if (*call->literal == '/') return pinned(AT_FDCWD, call->literal, wanted->flags);
-    int from = directory_of(&hot->threads, call->notification.pid, wanted->from);
-    if (from < 0) return -1;
-    int pin = pinned(from, call->literal, wanted->flags);
-    int reason = errno;
-    close(from);
-    errno = reason;
-    return pin;
+/* The file pinned, and whether the path has no links in it; -1 with errno. */
+static int pinned(int from, const char *path, uint32_t flags, bool *is_direct) {
+    int pin = resolved(from, path, flags, RESOLVE_NO_SYMLINKS);
+    *is_direct = pin >= 0 || errno != ELOOP;
+    return *is_direct ? pin : resolved(from, path, flags, RESOLVE_NO_MAGICLINKS);
 }
 
 static bool is_plain_kind(uint32_t kind) {
@@ -139,9 +136,15 @@ static bool is_plain_path(const char *path, size_t length) {
     return !is_below(path, "/proc") && !is_below(path, "/sys") && !is_below(path, "/dev");
 }
 
-static bool make_canonical(const struct hot *hot, struct call *call) {
+/* Whether a path without links in it has nothing else either that makes it another. */
+static bool is_normal(const char *path, size_t length) {
+    return path[length - 1] != '/' && *path != '.' && !strstr(path, "//") &&
+           !strstr(path, "/.");
+}
+
+static bool is_told(const struct hot *hot, struct call *call, int descriptor) {
     char number[16];
-    snprintf(number, sizeof number, "%d", call->pin);
+    snprintf(number, sizeof number, "%d", descriptor);
     ssize_t length =
         readlinkat(hot->descriptors, number, call->canonical, sizeof call->canonical);
     if (length <= 0 || (size_t)length >= sizeof call->canonical) return false;
@@ -150,18 +153,54 @@ static bool make_canonical(const struct hot *hot, struct call *call) {
     return is_plain_path(call->canonical, (size_t)length);
 }
 
+static bool is_literal(struct call *call) {
+    size_t length = call->subject.literal_length;
+    memcpy(call->canonical, call->literal, length + 1);
+    call->subject.canonical_length = length;
+    return is_plain_path(call->canonical, length);
+}
+
+static bool make_canonical(const struct hot *hot, struct call *call, bool is_direct) {
+    if (is_direct && *call->literal == '/' &&
+        is_normal(call->literal, call->subject.literal_length))
+        return is_literal(call);
+    return is_told(hot, call, call->pin);
+}
+
 /* ---- the answer ---- */
 
-int hot_reopen(const struct hot *hot, int pin, bool is_directory, uint32_t flags) {
+/* With O_NOFOLLOW, which the open file shows, the kernel's own link to the pin cannot be
+ * used: the name is, and what it opens has to be what was pinned. */
+static int reopen_by_name(int pin, const char *canonical, uint64_t flags) {
+    struct open_how how = {.flags = flags, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_CACHED};
+    struct stat judged, opened;
+    int file = (int)syscall(__NR_openat2, AT_FDCWD, canonical, &how, sizeof how);
+    if (file < 0) return -1;
+    if (!fstat(pin, &judged) && !fstat(file, &opened) && judged.st_dev == opened.st_dev &&
+        judged.st_ino == opened.st_ino)
+        return file;
+    close(file);
+    errno = ESTALE;
+    return -1;
+}
+
+static int reopen_by_pin(const struct hot *hot, int pin, int flags) {
     char number[16];
-    int with = (int)(flags & ~(uint32_t)O_NOFOLLOW) | O_CLOEXEC | O_NOCTTY;
+    snprintf(number, sizeof number, "%d", pin);
+    return openat(hot->descriptors, number, flags);
+}
+
+int hot_reopen(const struct hot *hot, int pin, const char *canonical, bool is_directory,
+               uint32_t flags) {
+    int with = (int)(flags & ~(uint32_t)KERNEL_LARGEFILE) | O_CLOEXEC | O_NOCTTY;
     if (is_directory) {
         int file = openat(pin, ".", with); /* quicker, but asks for search permission */
         if (file >= 0) return file;
+        with &= ~O_NOFOLLOW;
     }
-    snprintf(number, sizeof number, "%d", pin);
-    /* A lease on a regular file would have the opener wait for its holder. */
-    int file = openat(hot->descriptors, number, with | O_NONBLOCK);
+    with |= O_NONBLOCK; /* a lease on the file would have the opener wait for its holder */
+    int file = with & O_NOFOLLOW ? reopen_by_name(pin, canonical, (uint64_t)with)
+                                 : reopen_by_pin(hot, pin, with);
     if (file < 0 || flags & O_NONBLOCK) return file;
     if (fcntl(file, F_SETFL, with & O_APPEND) == 0) return file;
     close(file);
@@ -184,19 +223,47 @@ static enum outcome hand_in(const struct hot *hot, const struct call *call, int 
     return PASS_ON;
 }
 
-static enum outcome answer_pinned(struct hot *hot, struct call *call,
-                                  const struct wanted *wanted) {
+static enum outcome refuse(const struct hot *hot, const struct call *call, int reason) {
+    struct seccomp_notif_resp response = {.id = call->notification.id, .error = -reason};
+    int result;
+    do {
+        result = ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+    } while (result < 0 && errno == EINTR);
+    return ANSWERED; /* or the caller has gone */
+}
+
+/* What is there: pinned, judged, opened by the pin. */
+static enum outcome answer_pinned(struct hot *hot, struct call *call, uint32_t flags,
+                                  bool is_direct) {
     struct stat about;
     if (fstat(call->pin, &about)) return PASS_ON;
     bool is_directory = S_ISDIR(about.st_mode);
     if ((!is_directory && !S_ISREG(about.st_mode)) ||
-        !is_on_plain_device(hot, call->pin, about.st_dev) || !make_canonical(hot, call))
+        !is_on_plain_device(hot, call->pin, about.st_dev) ||
+        !make_canonical(hot, call, is_direct))
         return PASS_ON;
     if (!rulings_hold(&hot->rulings, &call->subject, &call->epoch)) return ASK;
-    int file = hot_reopen(hot, call->pin, is_directory, wanted->flags);
+    int file = hot_reopen(hot, call->pin, call->canonical, is_directory, flags);
     if (file < 0) return PASS_ON;
-    enum outcome outcome = hand_in(hot, call, file, wanted->flags);
+    enum outcome outcome = hand_in(hot, call, file, flags);
     close(file);
+    return outcome;
+}
+
+/* What is not there, which programs look for in many places, is judged as written. */
+static enum outcome answer_missing(struct hot *hot, struct call *call) {
+    if (!rulings_hold(&hot->rulings, &call->subject, &call->epoch)) return ASK;
+    return refuse(hot, call, ENOENT);
+}
+
+static enum outcome answer_from(struct hot *hot, struct call *call, int from,
+                                uint32_t flags) {
+    bool is_direct;
+    call->pin = pinned(from, call->literal, flags, &is_direct);
+    if (call->pin < 0)
+        return errno == ENOENT && is_direct ? answer_missing(hot, call) : PASS_ON;
+    enum outcome outcome = answer_pinned(hot, call, flags, is_direct);
+    if (outcome != ASK) close(call->pin);
     return outcome;
 }
 
@@ -210,10 +277,11 @@ static enum outcome answer(struct hot *hot, struct call *call) {
                                      .literal = call->literal,
                                      .literal_length = (size_t)length,
                                      .canonical = call->canonical};
-    call->pin = pinned_for(hot, call, &wanted);
-    if (call->pin < 0) return PASS_ON;
-    enum outcome outcome = answer_pinned(hot, call, &wanted);
-    if (outcome != ASK) close(call->pin);
+    if (*call->literal == '/') return answer_from(hot, call, AT_FDCWD, wanted.flags);
+    int from = directory_of(&hot->threads, notification->pid, wanted.from);
+    if (from < 0) return PASS_ON;
+    enum outcome outcome = answer_from(hot, call, from, wanted.flags);
+    close(from);
     return outcome;
 }
 

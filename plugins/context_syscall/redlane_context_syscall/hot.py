@@ -9,9 +9,10 @@ and which of them policies get to see, is the same with the extension and withou
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from errno import ENOENT
 from typing import TYPE_CHECKING
 
-from redlane_context_syscall.calls import Answer, Descriptor, Handler
+from redlane_context_syscall.calls import Answer, Descriptor, Failure, Handler
 from redlane_context_syscall.deciding import Decisions
 from redlane_context_syscall.kernel.features import Features
 from redlane_context_syscall.kernel.listener import Listener, Notification
@@ -44,12 +45,22 @@ def _hot_loop() -> "type[HotLoop] | None":
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A plain open that nobody has ruled on: its paths, and the file as O_PATH."""
+    """A plain open that nobody has ruled on: its paths, and the file as O_PATH.
+
+    `pin` is -1, and `canonical` empty, where nothing is there.
+    """
 
     literal: bytes
     canonical: bytes
     pin: int
     epoch: int
+
+    @property
+    def candidates(self) -> tuple[bytes, ...]:
+        """What is judged; see `Request.check` and `Request.resolved`."""
+        if self.canonical in (b"", self.literal):
+            return (self.literal,)
+        return self.literal, self.canonical
 
 
 class HotSource:
@@ -106,7 +117,8 @@ class HotSource:
         try:
             return self._judged(notification, name, flags, asked)
         finally:
-            os.close(asked.pin)
+            if asked.pin >= 0:
+                os.close(asked.pin)
 
     def _judged(
         self, notification: Notification, name: str, flags: int, asked: _Asked
@@ -115,15 +127,16 @@ class HotSource:
         decisions = self._decisions
         if decisions.is_slow(name):
             return None
-        candidates = (asked.literal, asked.canonical)
-        ruling = decisions.ruling(notification, name, candidates)
+        ruling = decisions.ruling(notification, name, asked.candidates)
         if not ruling.allowed or ruling.flagged:
             return None
         if ruling.lasting:
             number = notification.number
             self._hot.remember(number, asked.literal, asked.canonical, asked.epoch)
+        if asked.pin < 0:
+            return Failure(ENOENT)
         try:
-            file = self._hot.reopen(asked.pin, flags)
+            file = self._hot.reopen(asked.pin, asked.canonical, flags)
         except OSError:
             return None
         return Descriptor(file, bool(flags & os.O_CLOEXEC))
