@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from errno import ELOOP, ENOENT, ENOTDIR
 
-from redlane_context_syscall.deciding import Decisions
+from redlane_context_syscall.errand import NameRules
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.kernel.system import RESOLVE_NO_SYMLINKS, openat2
 
@@ -26,14 +26,14 @@ _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBL
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Something that is to get another path: where it is, from which path to which.
+    """Something that is to get another path: where it stands, and is to stand.
 
-    `parent` is an open directory and `name` what stands in it, without slashes behind;
-    a path is None where it cannot be told.
+    Both are an open directory and a name in it, without slashes behind. `source` and
+    `destination` are their paths, None where they cannot be told.
     """
 
-    parent: int
-    name: bytes
+    entry: tuple[int, bytes]
+    place: tuple[int, bytes]
     source: bytes | None
     destination: bytes | None
 
@@ -42,7 +42,7 @@ class Protection:
     """Refuses what would take paths out of the reach of policies, or put them there."""
 
     def __init__(
-        self, decisions: Decisions, named: Callable[[], Mapping[str, bool]]
+        self, decisions: NameRules, named: Callable[[], Mapping[str, bool]]
     ) -> None:
         """`named`: the calls that policies name, True where they look at paths."""
         self._decisions = decisions
@@ -54,24 +54,22 @@ class Protection:
         """Refuse another name for a file that may not be opened under this one."""
         self._check(notification, call, self._filtered(_OPENING), path)
 
-    def check_moved(
-        self, notification: Notification, call: str, moved: Moved, *, replaces: bool
-    ) -> None:
+    def check_moved(self, notification: Notification, call: str, moved: Moved) -> None:
         """Refuse a move of what is protected, or to where it would be.
 
         That holds for everything below a directory too; one that is too large to be
-        looked through is refused. `replaces`: what is at the destination goes.
+        looked through is refused.
         """
         opening, removing = self._filtered(_OPENING), self._filtered(_REMOVING)
         leaving = opening + removing
-        arriving = leaving if replaces else opening
+        arriving = leaving if removing and _exists(*moved.place) else opening
         self._check(notification, call, leaving, moved.source)
         self._check(notification, call, arriving, moved.destination)
         leaving += self._filtered((call,))
         if not leaving:
             return
         try:
-            for path in _below(moved.parent, moved.name):
+            for path in _below(*moved.entry):
                 self._check(notification, call, leaving, _joined(moved.source, path))
                 self._check(
                     notification, call, opening, _joined(moved.destination, path)
@@ -106,6 +104,16 @@ class Protection:
 
 class _UnseenError(Exception):
     """Not all below a directory could be looked at; says why."""
+
+
+def _exists(parent: int, name: bytes) -> bool:
+    try:
+        os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _joined(directory: bytes | None, path: bytes) -> bytes | None:
