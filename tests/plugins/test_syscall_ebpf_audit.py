@@ -14,10 +14,7 @@ from syscall_harness import forked
 from redlane.api import Enforcement, GuardOptions, Ruling, SystemCall
 from redlane_context_syscall.ebpf.audit import Audit, Counted
 from redlane_context_syscall.ebpf.blocking import Tally, wholly_blocked
-from redlane_context_syscall.ebpf.cgroup import (
-    SessionCgroup,
-    lets_processes_leave,
-)
+from redlane_context_syscall.ebpf.cgroup import SessionCgroup
 from redlane_context_syscall.ebpf.companions import Companions
 
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
@@ -79,7 +76,7 @@ def test_without_ebpf_nothing_is_loaded() -> None:
     companions.admit(os.getpid())
     companions.allow(os.getpid(), "connect", (b"127.0.0.1:1",))
     companions.allow(os.getpid(), "execve", (b"/bin/true",))
-    assert not companions.active
+    assert not companions.forbids_writing(Path("/").stat().st_dev)
     assert not companions.refused
     assert not companions.processes
     assert companions.coverage({"connect": True, "acct": False}) == ()
@@ -191,7 +188,10 @@ def test_companions_hold_and_let_go(marked: str) -> None:
     )
     companions.start()
     try:
-        was_active = companions.active
+        (directory,) = (each for each in _of_the_kernel() if each.startswith("/"))
+        cgroups = Path(directory).stat().st_dev
+        assert companions.forbids_writing(cgroups)
+        assert not companions.forbids_writing(Path("/").stat().st_dev)
         told = {each.syscall: each for each in companions.coverage(named)}
         assert {name: each.enforcement for name, each in told.items()} == {
             "connect": Enforcement.EXACT,
@@ -204,16 +204,37 @@ def test_companions_hold_and_let_go(marked: str) -> None:
         companions.stop()
     assert losses == []
     assert not Path(f"/proc/{watcher}").exists()
-    assert (was_active, companions.active) == (True, False)
+    assert not companions.forbids_writing(cgroups)
+    assert not Path(directory).exists()
     assert not _of_the_kernel()
 
 
 @_PRIVILEGED
-def test_files_that_move_processes_are_known(
-    cgroup: SessionCgroup, marked: str, tmp_path: Path
-) -> None:
+def test_namespaces_leave_nothing_exact(marked: str) -> None:
     del marked
-    with (cgroup.directory / "cgroup.procs").open("rb") as file:
-        assert lets_processes_leave(file.fileno())
-    with (tmp_path / "file").open("w") as file_elsewhere:
-        assert not lets_processes_leave(file_elsewhere.fileno())
+    named = {"connect": True, "execve": True}
+    companions = Companions(
+        Rules(named, lambda _: Ruling(allowed=True)),
+        GuardOptions(ebpf=True, namespaces=True),
+        lambda _: None,
+    )
+    companions.start()
+    told = companions.coverage(named)
+    companions.stop()
+    assert {each.enforcement for each in told} == {Enforcement.ADVISORY}
+    assert {"namespaces" in each.reason for each in told} == {True}
+
+
+@_PRIVILEGED
+def test_calls_judged_by_name_need_no_companion(marked: str) -> None:
+    del marked
+    named = {"connect": False, "execve": False}
+    companions = Companions(
+        Rules(named, lambda _: Ruling(allowed=True)),
+        GuardOptions(ebpf=True),
+        lambda _: None,
+    )
+    companions.start()
+    told, processes = companions.coverage(named), companions.processes
+    companions.stop()
+    assert (told, processes) == ((), frozenset())

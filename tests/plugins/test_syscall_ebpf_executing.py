@@ -218,6 +218,24 @@ def test_exec_that_no_policy_names_goes_on_after_one_that_failed(
     assert _served(held, programs[1], by_descriptor) == _RAN_DENIED << 8
 
 
+def test_file_system_mounted_later_is_watched_too(
+    held: Held, programs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    place = tmp_path / "a place"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "none", str(place)]
+    if subprocess.run(mount, check=False).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        device = place.stat().st_dev
+        _await(lambda: device in held.executions.file_systems.watched)
+        copy = shutil.copy(programs[0], place / "program")
+        assert _in_session(held, lambda: _run(str(copy))) == 0
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+    _await(lambda: device not in held.executions.file_systems.watched)
+
+
 def _flipping(directory: Path, seconds: float) -> dict[int, int]:
     """Execute what another process's memory names, which changes; the statuses."""
     memory = mmap.mmap(-1, mmap.PAGESIZE)

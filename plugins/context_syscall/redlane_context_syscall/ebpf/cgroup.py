@@ -2,7 +2,7 @@
 
 It is made below the supervisor's own in the one hierarchy of cgroup2, sets no limits,
 and so changes nothing for the processes in it. Who may write in that file system can
-leave it, which is why a guard refuses such writes (see `lets_processes_leave`).
+leave it, which is why a guard refuses such writes (see `device`).
 """
 
 import os
@@ -11,21 +11,25 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["SessionCgroup", "lets_processes_leave"]
+__all__ = ["SessionCgroup"]
 
 _PREFIX = "redlane"
 _END_SECONDS = 2.0
-_STATFS_TYPES = frozenset({"cgroup", "cgroup2"})
 
 
 class SessionCgroup:
-    """One cgroup, made and taken away again."""
+    """One cgroup, made and taken away again.
+
+    `device` is what its file system's files have as st_dev: who opens one of those for
+    writing could move processes.
+    """
 
     def __init__(self, directory: Path, path: str) -> None:
         """Hold a cgroup that there is; `path` is how /proc/PID/cgroup calls it."""
         self.directory = directory
         self.path = path
         self.descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        self.device = os.fstat(self.descriptor).st_dev
 
     @classmethod
     def create(cls) -> "SessionCgroup":
@@ -83,17 +87,6 @@ class SessionCgroup:
         _remove_tree(self.directory)
 
 
-def lets_processes_leave(descriptor: int) -> bool:
-    """Whether writing to an open file could move processes between cgroups.
-
-    So for every file of a cgroup file system, of either version.
-    """
-    device = os.fstat(descriptor).st_dev
-    return any(
-        kind in _STATFS_TYPES and where == device for _, kind, where in _mounts()
-    )
-
-
 def _own_path() -> str:
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         if line.startswith("0::"):
@@ -102,22 +95,12 @@ def _own_path() -> str:
 
 
 def _mounted_at() -> Path:
-    for path, kind, _ in _mounts():
-        if kind == "cgroup2":
-            return path
-    raise FileNotFoundError("no cgroup2 file system is mounted")
-
-
-def _mounts() -> list[tuple[Path, str, int]]:
-    """Where what is mounted: path, kind, device."""
-    found = []
+    """Where the hierarchy of cgroup2 is mounted."""
     for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
-        before, _, after = line.partition(" - ")
-        fields = before.split(" ")
-        major, _, minor = fields[2].partition(":")
-        device = os.makedev(int(major), int(minor))
-        found.append((Path(fields[4]), after.split(" ")[0], device))
-    return found
+        fields, _, kind = line.partition(" - ")
+        if kind.split(" ")[0] == "cgroup2":
+            return Path(fields.split(" ")[4])
+    raise FileNotFoundError("no cgroup2 file system is mounted")
 
 
 def _sweep(parent: Path) -> None:

@@ -10,8 +10,8 @@ The order in which a guard uses it, with a role that says `ebpf`:
 4. After a positive ruling and just before GO_ON: `allow(thread, name, candidates)`,
    with what was judged and not with what memory says by then. It raises OSError when
    the call has to be refused.
-5. Opening a file for writing for which `lets_processes_leave(descriptor)` holds is
-   refused while `active`.
+5. Opening a file for writing is refused if `forbids_writing(st_dev)`: it is one of the
+   file system of cgroups, and whoever writes there can leave the session's.
 6. `stop()` when the session's tree has ended.
 """
 
@@ -63,10 +63,9 @@ class Companions:
         """What could not be had (cgroup, audit, connect, exec), and why."""
         return MappingProxyType(self._missing)
 
-    @property
-    def active(self) -> bool:
-        """Whether anything depends on the session's cgroup."""
-        return self._cgroup is not None
+    def forbids_writing(self, device: int) -> bool:
+        """Whether files of this device must not be opened for writing."""
+        return self._cgroup is not None and device == self._cgroup.device
 
     @property
     def refused(self) -> frozenset[str]:
@@ -89,22 +88,14 @@ class Companions:
         try:
             self._cgroup = SessionCgroup.create()
         except (OSError, ValueError) as error:
-            self._missing["cgroup"] = _reason(error)
+            self._missing["cgroup"] = f"no cgroup for the session: {_reason(error)}"
             return
         self._start_audit(self._cgroup)
-        named = self._judge.named
-        if named.get("connect") or "connect" in self._blocked:
-            try:
-                self._connecting = Connecting(self._cgroup)
-            except OSError as error:
-                self._missing["connect"] = _reason(error)
-        if any(named.get(each) for each in _EXECS):
-            try:
-                self._executions = Executions(
-                    self._cgroup, self._judge, self._options, self._on_loss
-                )
-            except (OSError, LookupError, ValueError) as error:
-                self._missing["exec"] = _reason(error)
+        self._start_connecting(self._cgroup)
+        self._start_executions(self._cgroup)
+        if not any((self._audit, self._connecting, self._executions)):
+            self._cgroup.remove()
+            self._cgroup = None
         self._watch()
 
     def admit(self, process: int) -> None:
@@ -151,9 +142,24 @@ class Companions:
         try:
             self._audit = Audit(cgroup)
         except (OSError, ValueError) as error:
-            self._missing["audit"] = _reason(error)
+            self._missing["audit"] = f"tracepoint sys_exit: {_reason(error)}"
         else:
             self._blocked = wholly_blocked(self._judge)
+
+    def _start_connecting(self, cgroup: SessionCgroup) -> None:
+        if self._judge.named.get("connect") or "connect" in self._blocked:
+            try:
+                self._connecting = Connecting(cgroup)
+            except OSError as error:
+                self._missing["connect"] = f"cgroup/connect: {_reason(error)}"
+
+    def _start_executions(self, cgroup: SessionCgroup) -> None:
+        if any(self._judge.named.get(each) for each in _EXECS):
+            parts = (cgroup, self._judge, self._options, self._on_loss)
+            try:
+                self._executions = Executions(*parts)
+            except OSError as error:
+                self._missing["exec"] = f"fanotify: {_reason(error)}"
 
     def _watch(self) -> None:
         """Look once a second at what the kernel has done without a word."""
@@ -194,19 +200,29 @@ class Companions:
             return _advisory("connect", self._lacking("connect"))
         by = "seccomp and cgroup/connect"
         reason = "addresses that are not of IPv4 or IPv6 are advisory"
-        return Coverage("connect", Enforcement.EXACT, by, reason)
+        return Coverage("connect", self._firmness(), by, self._limits(reason))
 
     def _exec_coverage(self, name: str) -> Coverage:
         if self._executions is None:
             return _advisory(name, self._lacking("exec"))
+        reasons = ["judged by the opened file's canonical path"]
         others = len(self._executions.file_systems.others)
-        reasons = ["of the opened file's canonical path"]
         if others:
             reasons.append(f"advisory on {others} file systems that cannot be watched")
         if self._executions.missing:
             reasons.append(f"advisory in memory: {self._executions.missing}")
         by = "seccomp and fanotify"
-        return Coverage(name, Enforcement.EXACT, by, "; ".join(reasons))
+        return Coverage(name, self._firmness(), by, self._limits(*reasons))
+
+    def _firmness(self) -> Enforcement:
+        """In namespaces of its own a process can get at the files that move it."""
+        allows_leaving = self._options.namespaces
+        return Enforcement.ADVISORY if allows_leaving else Enforcement.EXACT
+
+    def _limits(self, *reasons: str) -> str:
+        if self._options.namespaces:
+            reasons = ("the role allows namespaces, from which a cgroup can be left",)
+        return "; ".join(reasons)
 
     def _lacking(self, part: str) -> str:
         """Why a part is not at work."""

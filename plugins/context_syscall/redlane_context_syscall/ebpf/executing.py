@@ -132,12 +132,12 @@ class Executing:
     def _first(self) -> FileSystems:
         """What the watcher says once it is at work."""
         if not select.select([self._socket], [], [], _START_SECONDS)[0]:
-            raise TimeoutError("fanotify: its process does not come up")
+            raise TimeoutError("its process does not come up")
         data = self._socket.recv(_MESSAGE_BYTES)
         if data[:1] == MARKED:
             return _file_systems(data[ASKED.size :])
         said = data[ASKED.size :].decode(errors="replace")
-        raise OSError(f"fanotify: {said or 'its process has ended'}")
+        raise OSError(said or "its process has ended")
 
     def _run(self) -> None:
         """Take questions until the watcher has gone; nothing executes then."""
@@ -151,8 +151,9 @@ class Executing:
             kind, number, thread = ASKED.unpack_from(data)
             rest = data[ASKED.size :]
             if kind == MARKED:
-                self.file_systems = _file_systems(rest)
-                self._on_change(self.file_systems)
+                found = _file_systems(rest)
+                self._on_change(found)
+                self.file_systems = found
             elif kind == QUESTION:
                 self._question(number, thread, rest)
         if not self._stopping:

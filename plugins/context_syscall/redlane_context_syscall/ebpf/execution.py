@@ -33,7 +33,7 @@ class Executions:
         options: GuardOptions,
         on_loss: Callable[[str], None],
     ) -> None:
-        """Start; raises OSError, LookupError or ValueError saying what is missing."""
+        """Start; raises OSError saying what is missing."""
         self._cgroup = cgroup
         self._judge = judge
         self._session = options.session

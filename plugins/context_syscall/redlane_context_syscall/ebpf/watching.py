@@ -79,7 +79,7 @@ class Watcher:
         self._group = _checked(
             _LIBRARY.fanotify_init(_INIT_FLAGS, ctypes.c_uint(_EVENT_FLAGS))
         )
-        self._mounts = Path("/proc/self/mountinfo").open("rb")  # noqa: SIM115
+        self._mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
         self._questions: dict[int, _Waiting] = {}
         self._unsent: deque[bytes] = deque()
         self._number = 0
@@ -89,7 +89,7 @@ class Watcher:
         connection, group, mounts = (
             self._connection.fileno(),
             self._group,
-            self._mounts.fileno(),
+            self._mounts,
         )
         self._mark()
         poll = select.poll()
@@ -110,10 +110,9 @@ class Watcher:
 
     def _mark(self) -> None:
         """Watch every file system that is mounted, and tell the supervisor which."""
-        self._mounts.seek(0)
         watched: set[int] = set()
         others: set[int] = set()
-        for line in self._mounts.read().decode("latin-1").splitlines():
+        for line in _whole(self._mounts).decode("latin-1").splitlines():
             fields, _, kind = line.partition(" - ")
             mount, _, device, _, path, *_ = fields.split(" ")
             number = os.makedev(*(int(part) for part in device.split(":")))
@@ -223,6 +222,12 @@ class Watcher:
         with suppress(OSError):  # its process has gone
             os.write(self._group, _RESPONSE.pack(file, verdict))
         os.close(file)
+
+
+def _whole(file: int) -> bytes:
+    """All of a file, read anew from its beginning."""
+    os.lseek(file, 0, os.SEEK_SET)
+    return b"".join(iter(lambda: os.read(file, 65_536), b""))
 
 
 def _lines(path: str) -> list[str]:
