@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from redlane.cli import exit_codes
+from redlane.cli.coverage import coverage_summary
 from redlane.cli.output import print_error, print_json, print_note, single_line
 from redlane.cli.parser import Commands, Parser, add_command
 from redlane.paths import Paths
@@ -235,6 +236,8 @@ def _lines(status: dict[str, Any]) -> list[str]:
     lines = [f"{name + ':':<14}{single_line(value)}" for name, value in facts.items()]
     for session in status["sessions"]:
         text = f"{session['id']} {session['state']}, role {session['role'] or 'none'}"
+        held = coverage_summary(session["syscalls"])
+        text += f", system calls: {held}" if held else ""
         lines.append(f"{'session:':<14}{single_line(text)}")
     for warning in status["warnings"]:
         place = ": ".join(filter(None, (warning["file"], warning["subject"])))

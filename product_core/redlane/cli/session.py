@@ -3,10 +3,12 @@
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 from redlane.cli import exit_codes
+from redlane.cli.coverage import coverage_lines, coverage_summary
 from redlane.cli.output import print_json, print_note, single_line
 from redlane.cli.parser import Commands, add_command, add_group
 from redlane.cli.reload import reload_policies
@@ -27,6 +29,7 @@ def register(commands: Commands) -> None:
         summary="list and change sessions; reload policies",
         examples="""
             redlane session list
+            redlane session show --session 4f2a90c1d2
             redlane session set-role strict
             redlane session freeze --session 4f2a90c1d2
             redlane session reload
@@ -40,6 +43,20 @@ def register(commands: Commands) -> None:
         examples="redlane session list --json",
     )
     listing.add_argument("--json", action="store_true", help="print one JSON array")
+    show = add_command(
+        group,
+        "show",
+        _show,
+        summary="show a session, and how its system calls are held",
+        description="""
+            Show a session. For each system call that its rules name: exact (nothing
+            gets past), in kernel (refused there), advisory (judged from memory that
+            another thread may change), or not available, and why.
+        """,
+        examples="redlane session show --session ID --json",
+    )
+    show.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_session(show)
     role = add_command(
         group,
         "set-role",
@@ -107,7 +124,37 @@ def _line(session: dict[str, Any]) -> str:
     if session["restricted"]:
         role += " with restrictions"
     label = f", {session['label']}" if session["label"] else ""
-    return f"{session['id']}  {session['state']}, role {role}{label}"
+    held = coverage_summary(session["syscalls"])
+    calls = f", system calls: {held}" if held else ""
+    return f"{session['id']}  {session['state']}, role {role}{label}{calls}"
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    session = _client().get(f"/api/sessions/{quote(arguments.session, safe='')}")
+    if arguments.json:
+        print_json(session)
+        return exit_codes.OK
+    for name, value in _facts(session):
+        line = f"{name + ':':<14}{value}"
+        sys.stdout.write(f"{single_line(line)}\n")
+    return exit_codes.OK
+
+
+def _facts(session: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is told of one session, a fact each."""
+    yield "session", str(session["id"])
+    yield "state", str(session["state"])
+    yield "role", session["role"] or "none: everything is blocked without a role"
+    for name in ("label", "created"):
+        if session[name]:
+            yield name, session[name]
+    if session["root_pid"] is not None:
+        yield "process", str(session["root_pid"])
+    calls = session["syscalls"]
+    if calls["problem"]:
+        yield "problem", calls["problem"]
+    for line in coverage_lines(calls):
+        yield "system call", line
 
 
 def _set_role(arguments: argparse.Namespace) -> int:
