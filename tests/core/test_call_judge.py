@@ -54,6 +54,7 @@ class Daemon:
             "timeout_seconds": 0.2,
             "known": True,
             "daemon": 1,
+            "own_files": {"kept": [], "closed": []},
             **fields,
         }
         self.error: Exception | None = None

@@ -181,7 +181,7 @@ def test_status_tells_what_is_there(shared: Home) -> None:
     status = shared.control.get("/api/status").json
     assert status["running"] is True
     assert status["policies"] == 5
-    assert status["role_names"] == ["guard", "other"]
+    assert status["role_names"] == ["asking", "guard", "other"]
     assert status["default_role"] == "guard"
     assert status["socket"] == str(shared.control.socket)
     assert [each["id"] for each in status["sessions"]] == ["default"]

@@ -35,28 +35,7 @@ def register(commands: Commands) -> None:
             redlane session reload
         """,
     )
-    listing = add_command(
-        group,
-        "list",
-        _list,
-        summary="list the sessions",
-        examples="redlane session list --json",
-    )
-    listing.add_argument("--json", action="store_true", help="print one JSON array")
-    show = add_command(
-        group,
-        "show",
-        _show,
-        summary="show a session, and how its system calls are held",
-        description="""
-            Show a session. For each system call that its rules name: exact (nothing
-            gets past), in kernel (refused there), advisory (judged from memory that
-            another thread may change), or not available, and why.
-        """,
-        examples="redlane session show --session ID --json",
-    )
-    show.add_argument("--json", action="store_true", help="print one JSON object")
-    _add_session(show)
+    _register_looks(group)
     role = add_command(
         group,
         "set-role",
@@ -91,6 +70,31 @@ def register(commands: Commands) -> None:
         action.set_defaults(action=name)
         _add_session(action)
     _add_session(role)
+
+
+def _register_looks(group: Commands) -> None:
+    listing = add_command(
+        group,
+        "list",
+        _list,
+        summary="list the sessions",
+        examples="redlane session list --json",
+    )
+    listing.add_argument("--json", action="store_true", help="print one JSON array")
+    show = add_command(
+        group,
+        "show",
+        _show,
+        summary="show a session, and how its system calls are held",
+        description="""
+            Show a session. For each system call that its rules name: exact (nothing
+            gets past), in kernel (refused there), advisory (judged from memory that
+            another thread may change), or not available, and why.
+        """,
+        examples="redlane session show --session ID --json",
+    )
+    show.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_session(show)
 
 
 def _add_session(parser: argparse.ArgumentParser) -> None:
