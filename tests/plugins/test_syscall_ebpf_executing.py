@@ -363,10 +363,11 @@ def test_loss_of_the_watcher_is_told_and_fatal_to_execs(
 
 
 _SUPERVISOR = """
-import os, signal, sys
+import ctypes, os, signal, sys
 from redlane_context_syscall.ebpf.cgroup import SessionCgroup
 from redlane_context_syscall.ebpf.executing import Executing
 SessionCgroup.create().admit(os.getpid())
+ctypes.CDLL(None).prctl(36, 1)  # a subreaper, as supervisors are
 cgroup = SessionCgroup.create()
 made = Executing(cgroup, lambda *_: True, lambda _: None, print)
 print(made.process, cgroup.directory, flush=True)
@@ -411,6 +412,8 @@ def test_stopped_supervisor_stops_nobody_else(
         stat = Path(f"/proc/{supervisor}/stat")
         _await(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
         assert os.getpgid(watcher) == os.getsid(watcher) == watcher
+        children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text()
+        assert str(watcher) not in children.split()
         assert os.waitstatus_to_exitcode(_run(str(programs[0]))) == 0
 
 

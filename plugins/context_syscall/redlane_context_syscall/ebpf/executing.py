@@ -9,6 +9,7 @@ linker, which rules about programs do not mean. Policies see a file's canonical 
 here: rules on how a path is written stay advisory.
 """
 
+import ctypes
 import os
 import select
 import signal
@@ -16,9 +17,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,10 +32,13 @@ from redlane_context_syscall.ebpf.watching import (
     QUESTION,
     YES,
 )
+from redlane_context_syscall.kernel.system import prctl
 
 __all__ = ["Executing", "FileSystems"]
 
 _START_SECONDS = 20.0
+_END_SECONDS = 2.0
+_SET_SUBREAPER, _GET_SUBREAPER = 36, 37
 _MESSAGE_BYTES = 65_536
 _JUDGING_THREADS = 4
 _FEW = 1024
@@ -75,7 +79,8 @@ class Executing:
     ) -> None:
         """Start the watcher; raises OSError saying what this machine lacks.
 
-        `on_change` is told of file systems that come and go.
+        `on_change` is told of file systems that come and go. `process` is the
+        watcher's, which the session must not be able to signal.
         """
         self._rule = rule
         self._on_change = on_change
@@ -89,22 +94,16 @@ class Executing:
             socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC
         )
         with other:
-            self._process = _start(other, cgroup)
+            _start(other, cgroup)
         try:
-            # Frozen with this session, it would keep the whole machine from executing.
-            cgroup.put_apart(self._process.pid)
-            self.file_systems = self._first()
+            self.process, self.file_systems = self._first()
+            self._held = os.pidfd_open(self.process)
         except OSError:
-            self.stop()
+            self._socket.close()
             raise
         on_change(self.file_systems)
         self._thread = threading.Thread(target=self._run, name="exec", daemon=True)
         self._thread.start()
-
-    @property
-    def process(self) -> int:
-        """The watcher's process, which the session must not be able to signal."""
-        return self._process.pid
 
     def expect(
         self, thread: int, name: str, candidates: tuple[bytes | None, ...]
@@ -119,23 +118,22 @@ class Executing:
         self._stopping = True
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        try:
-            self._process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
-        if self._socket.fileno() >= 0 and hasattr(self, "_thread"):
-            self._thread.join()
+        if not select.select([self._held], [], [], _END_SECONDS)[0]:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._held, signal.SIGKILL)
+        os.close(self._held)
+        self._thread.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._socket.close()
 
-    def _first(self) -> FileSystems:
-        """What the watcher says once it is at work."""
+    def _first(self) -> tuple[int, FileSystems]:
+        """What the watcher says once it is at work: its process, and what it sees."""
         if not select.select([self._socket], [], [], _START_SECONDS)[0]:
             raise TimeoutError("its process does not come up")
         data = self._socket.recv(_MESSAGE_BYTES)
         if data[:1] == MARKED:
-            return _file_systems(data[ASKED.size :])
+            _, _, process = ASKED.unpack_from(data)
+            return process, _file_systems(data[ASKED.size :])
         said = data[ASKED.size :].decode(errors="replace")
         raise OSError(said or "its process has ended")
 
@@ -196,20 +194,34 @@ class Executing:
             self._socket.send(ANSWER.pack(YES if allowed else NO, number))
 
 
-def _start(connection: socket.socket, cgroup: SessionCgroup) -> subprocess.Popen[bytes]:
-    """The watcher, with nothing of ours but its end of the socket."""
+def _start(connection: socket.socket, cgroup: SessionCgroup) -> None:
+    """Have the watcher started, with nothing of ours but its end of the socket."""
     number = connection.fileno()
     module = "redlane_context_syscall.ebpf.watching"
-    return subprocess.Popen(
-        [sys.executable, "-I", "-m", module, str(number), cgroup.path],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        pass_fds=(number,),
-        cwd="/",
-        env={"PATH": os.defpath},
-        start_new_session=True,
-    )
+    with _adopting_nobody():
+        subprocess.run(
+            [sys.executable, "-I", "-m", module, str(number), cgroup.path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(number,),
+            cwd="/",
+            env={"PATH": os.defpath},
+            start_new_session=True,
+            check=False,
+        )
+
+
+@contextmanager
+def _adopting_nobody() -> Iterator[None]:
+    """Let orphans of now go to the machine's first process, not to a subreaper's."""
+    before = ctypes.c_int()
+    prctl(_GET_SUBREAPER, ctypes.addressof(before))
+    prctl(_SET_SUBREAPER, 0)
+    try:
+        yield
+    finally:
+        prctl(_SET_SUBREAPER, before.value)
 
 
 def _linkers() -> frozenset[bytes]:

@@ -5,7 +5,8 @@ alive every exec of the machine waits for its answer, so it must never wait itse
 is a process of its own, which job control does not stop with the session; it lets
 whatever is outside the session's cgroup go on at once, hands the others to the
 supervisor through SOCKET, and refuses those that stay unanswered. When it ends, the
-kernel lets everything go on. It ends when the supervisor does.
+kernel lets everything go on. It ends when the supervisor does, whose child it is not:
+a supervisor ends all its children when the session is over.
 """
 
 import ctypes
@@ -20,13 +21,18 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
+from redlane_context_syscall.ebpf.cgroup import SessionCgroup
+
 __all__ = ["ANSWER", "ASKED", "FAILED", "MARKED", "NO", "QUESTION", "YES", "main"]
 
 ASKED = struct.Struct("=cIi")
 """From here: what it is, its number, the thread; then the file's path."""
 
 MARKED = b"M"
-"""From here: the file systems; then "device device …\\0device …", watched and not."""
+"""From here: the file systems, and its process in place of a thread.
+
+Then "device device …\\0device …", those that are watched and those that are not.
+"""
 
 QUESTION = b"Q"
 """From here: a file is about to be executed; then its canonical path."""
@@ -122,7 +128,9 @@ class Watcher:
         lists = (
             " ".join(map(str, sorted(each))) for each in (watched, others - watched)
         )
-        self._unsent.append(ASKED.pack(MARKED, 0, 0) + "\0".join(lists).encode())
+        self._unsent.append(
+            ASKED.pack(MARKED, 0, os.getpid()) + "\0".join(lists).encode()
+        )
 
     def _watch(self, path: str, kind: str, mount: str) -> bool | None:
         """Mark the file system mounted at a path; False where it cannot be watched.
@@ -244,11 +252,16 @@ def _checked(result: int) -> int:
 def main() -> int:
     """Watch until the other end of the socket is closed; returns the exit status."""
     number, cgroup = sys.argv[1:]
+    if os.fork():
+        return 0
+    os.setsid()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with socket.socket(fileno=int(number)) as connection:
         connection.setblocking(False)  # noqa: FBT003  # the socket's own signature
         try:
+            # Frozen with the session, it would keep the whole machine from executing.
+            SessionCgroup.put_apart(os.getpid())
             Watcher(connection, cgroup).run()
         except OSError as error:
             with suppress(OSError):
