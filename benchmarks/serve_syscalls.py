@@ -75,7 +75,7 @@ def run_filtered(program: bytes, page: mmap.mmap, command: Sequence[str]) -> Non
     struct.pack_into("=i", page, 4, listener)
     while page[8] == 0:
         os.sched_yield()
-    os.execvp(command[0], command)
+    os.execvp(command[0], list(command))
 
 
 def listener_of(child: int, page: mmap.mmap) -> int:

@@ -11,7 +11,6 @@ each call waits for two idle processors to wake up, and that is all that is meas
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -132,4 +131,4 @@ def output(configuration: Configuration, words: Sequence[str], place: Path) -> s
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

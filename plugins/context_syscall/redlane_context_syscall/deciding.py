@@ -4,7 +4,8 @@ A program opens the same files again and again, and a judge answers from many pa
 the rulings of one generation are kept by the call's name and candidates.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from errno import EPERM
 from typing import NoReturn
 
@@ -49,7 +50,7 @@ class Decisions:
         ruling = self.ruling(notification, name, candidates)
         if ruling.allowed and not ruling.flagged:
             return
-        self._judge.report(self._call(notification, name, candidates), ruling)
+        self._report(notification, name, candidates, ruling)
         if not ruling.allowed:
             if ruling.kill:
                 self._kill(notification)
@@ -69,9 +70,20 @@ class Decisions:
         candidates: Candidates = (),
     ) -> NoReturn:
         """Refuse what cannot be done faithfully, whatever the policies say of it."""
-        call = self._call(notification, name, candidates)
-        self._judge.report(call, Ruling(allowed=False, reason=reason))
+        ruling = Ruling(allowed=False, reason=reason)
+        self._report(notification, name, candidates, ruling)
         raise PermissionError(EPERM, reason)
+
+    def _report(
+        self,
+        notification: Notification,
+        name: str,
+        candidates: Candidates,
+        ruling: Ruling,
+    ) -> None:
+        """Have an event written, with what is known of the caller while it waits."""
+        call = self._call(notification, name, candidates)
+        self._judge.report(replace(call, details=dict(call.details)), ruling)
 
     def is_slow(self, name: str) -> bool:
         """Whether a ruling on such calls may take seconds."""
@@ -104,15 +116,48 @@ class Decisions:
             None if each is None else each.decode(errors="surrogateescape")
             for each in candidates
         )
-        caller = self._describe(notification)
         return SystemCall(
-            name,
-            paths,
-            {
-                "args": list(notification.args),
+            name, paths, _Details(self._describe, notification, self._session)
+        )
+
+
+class _Details(Mapping[str, object]):
+    """What else there is to tell of a call, read when somebody first wants to know.
+
+    Most rules look at paths alone, and reading this takes longer than they do.
+    """
+
+    __slots__ = ("_describe", "_notification", "_session", "_told")
+
+    def __init__(
+        self,
+        describe: Callable[[Notification], Described],
+        notification: Notification,
+        session: str,
+    ) -> None:
+        self._describe = describe
+        self._notification = notification
+        self._session = session
+        self._told: dict[str, object] | None = None
+
+    def told(self) -> dict[str, object]:
+        """All of it."""
+        if self._told is None:
+            caller = self._describe(self._notification)
+            self._told = {
+                "args": list(self._notification.args),
                 "pid": caller.pid,
                 "ppid": caller.ppid,
                 "command": caller.command,
                 "session": self._session,
-            },
-        )
+            }
+        return self._told
+
+    def __getitem__(self, name: str) -> object:
+        return self.told()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.told())
+
+    def __len__(self) -> int:
+        return len(self.told())
