@@ -9,8 +9,9 @@ import json
 import os
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
+from redlane.engine.own_files import OwnFiles
 from redlane.errors import RedlaneError, UsageError
 from redlane.gate import why_stopped
 from redlane.model.policy import Policy
@@ -44,8 +45,14 @@ class _Rules:
 class HeldCalls:
     """The rules and the coverage of sessions; safe for several threads."""
 
-    def __init__(self, table: SessionTable, loaded: Callable[[], Loaded]) -> None:
-        """Read the sessions of `table`, under what is `loaded`."""
+    def __init__(
+        self, table: SessionTable, loaded: Callable[[], Loaded], own_files: OwnFiles
+    ) -> None:
+        """Read the sessions of `table`, under what is `loaded`.
+
+        `own_files` are the daemon's, which no session may change.
+        """
+        self._own_files = own_files
         self._table = table
         self._loaded = loaded
         self._lock = threading.Lock()
@@ -121,6 +128,7 @@ class HeldCalls:
             **document,
             "known": session_id in self._coverage,
             "daemon": os.getpid(),
+            "own_files": asdict(self._own_files),
         }
 
     def _document(self, session: Session) -> Document:

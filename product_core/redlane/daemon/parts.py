@@ -16,6 +16,7 @@ from redlane.control.rendering import Facts, Rendering
 from redlane.control.session_control import SessionControl
 from redlane.control.stream import EventStream
 from redlane.daemon.options import Options
+from redlane.daemon.own_files import own_files_of
 from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.daemon.tenancy import tenancy
@@ -86,7 +87,8 @@ def build(
     if booted_since:  # process ids of before mean nothing now
         _session_file(paths).unlink(missing_ok=True)
     table = _table(paths, options.role, default_role(), served.share)
-    changes, held = Changes(), HeldCalls(table, lambda: rules.loaded)
+    changes = Changes()
+    held = HeldCalls(table, lambda: rules.loaded, own_files_of(paths))
     table.on_change = changes.bump
     membership, metrics = Membership(served.knows), Metrics()
     reviews, events = Reviews(share=served.share), EventStream(paths.logs)

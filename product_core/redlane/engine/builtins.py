@@ -6,6 +6,7 @@ They are judged first, for every role.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from redlane.engine.own_files import touches_own_files
 from redlane.engine.session_variables import changes_session_variables
 from redlane.model.content import Content
 from redlane.model.policy import Context
@@ -36,6 +37,17 @@ BUILTINS = (
         reason="the variables that bind a process to its session stay as they are",
         suggestion="leave REDLANE_SESSION and REDLANE_SOCKET alone; reading is free",
         matches=changes_session_variables,
+    ),
+    Builtin(
+        id="builtin:own-files",
+        description=(
+            "Blocks system calls by which a supervised session would change Redlane's "
+            "policies, roles, settings or sockets, or read its event log."
+        ),
+        contexts=frozenset({Context.SYSCALL}),
+        reason="the files that a session is judged by are out of its reach",
+        suggestion="change them from outside of the session",
+        matches=touches_own_files,
     ),
 )
 """Every built-in policy, in the order in which they are asked."""

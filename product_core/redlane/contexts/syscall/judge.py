@@ -1,7 +1,7 @@
 """Judges a session's system calls where they are held, by the engine of the daemon."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from redlane.contexts.syscall.content import SystemCallContent, document_of_call
@@ -10,6 +10,7 @@ from redlane.contexts.syscall.reports import CallReport
 from redlane.contexts.syscall.rules import CallRules
 from redlane.engine.boundary import fail_closed
 from redlane.engine.judge import judge
+from redlane.engine.own_files import TOUCHES
 from redlane.errors import RedlaneError
 from redlane.model.content import SystemCall
 from redlane.model.supervision import Ruling
@@ -84,9 +85,14 @@ class SessionJudge:
             return _refused(_AWAY)
         if rules.reason:
             return Ruling(allowed=False, reason=rules.reason)
-        if call.name in rules.checked:
+        concerned = rules.own_files.concern(call)
+        if concerned and rules.own_files.are_touched(call):
+            call = replace(call, details={**call.details, TOUCHES: True})
+        elif call.name in rules.checked:
             return self._asked(call)
-        return _ruling(_verdict(call, rules))
+        ruling = _ruling(_verdict(call, rules))
+        # Whether such a call changes anything is told by more than name and paths.
+        return replace(ruling, lasting=False) if concerned else ruling
 
     def _asked(self, call: SystemCall) -> Ruling:
         """The daemon's ruling, where a program is to be asked."""

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from redlane.engine.boundary import fail_closed
+from redlane.engine.own_files import OwnFiles
 from redlane.errors import RedlaneError
 from redlane.model.matching import MatchType
 from redlane.model.policy import Policy, Role
@@ -34,7 +35,7 @@ class CallRules:
     """What a session's system calls are judged by; with a `reason` all are refused.
 
     `generation` is the daemon's name for these rules, `known` tells that it has been
-    told how they are held, `daemon` is its process.
+    told how they are held, `daemon` is its process and `own_files` are its files.
     """
 
     generation: str
@@ -49,6 +50,7 @@ class CallRules:
     timeout_seconds: float = _SECONDS
     known: bool = True
     daemon: int = 0
+    own_files: OwnFiles = field(default_factory=OwnFiles)
 
 
 def read_rules(document: object, types: Mapping[str, MatchType]) -> CallRules:
@@ -88,6 +90,10 @@ def _read(document: object, types: Mapping[str, MatchType]) -> CallRules:
         timeout_seconds=float(document["timeout_seconds"]),
         known=document["known"] is True,
         daemon=int(document["daemon"]),
+        own_files=OwnFiles(
+            tuple(document["own_files"]["kept"]),
+            tuple(document["own_files"]["closed"]),
+        ),
     )
 
 

@@ -1,0 +1,25 @@
+"""Which files of the daemon's no supervised session may change."""
+
+from os.path import realpath
+
+from redlane.daemon.runtime_files import SHIMS
+from redlane.engine.own_files import OwnFiles
+from redlane.paths import Paths
+
+__all__ = ["own_files_of"]
+
+_RUNNING = (SHIMS, "daemon.lock", "sessions.json", "shell-timeout")
+
+
+def own_files_of(paths: Paths) -> OwnFiles:
+    """The files of the daemon with these paths, by their canonical ones.
+
+    They are named one by one: a home of one's choosing may hold other things as well.
+    """
+    kept = (
+        *(paths.policies, paths.roles, paths.settings, paths.models),
+        paths.legacy_policies,
+        *(paths.socket, paths.shell_socket),
+        *(paths.run / name for name in _RUNNING),
+    )
+    return OwnFiles(tuple(map(realpath, kept)), (realpath(paths.logs),))
