@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
@@ -148,10 +149,12 @@ def _call(
     body: Mapping[str, object] | None = None,
     seconds: float = 30.0,
 ) -> Any:  # noqa: ANN401  # JSON
-    """Ask the daemon; NotServedError is its own refusal."""
+    """Ask the daemon; NotServedError is its own refusal, and not that it fails."""
     try:
         return Client(socket, seconds).call(method, path, body)
     except RefusedError as error:
+        if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise
         raise NotServedError(str(error)) from error
 
 

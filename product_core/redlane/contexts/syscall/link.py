@@ -21,6 +21,8 @@ __all__ = ["Call", "Link", "NotServedError"]
 _WAIT_SECONDS = 50
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5
 _REFUSED_PAUSE = 1.0
+_CROWDED_SECONDS = 1.0
+"""Sooner than this nothing new is answered only where too many wait for news."""
 _MOST_REPORTED = 100
 
 
@@ -154,6 +156,7 @@ class Link:
 
     def _asked(self) -> bool:
         """Ask once; whether the daemon is there."""
+        start = time.monotonic()
         try:
             found = self._call("GET", self._query(), None, _WAIT_SECONDS + 30.0)
         except NotServedError as error:
@@ -163,7 +166,9 @@ class Link:
             self._set(self._state.rules, away=True)
             return False
         else:
-            self._put(self._read(found))
+            is_news = self._put(self._read(found))
+            if not is_news and time.monotonic() - start < _CROWDED_SECONDS:
+                self._over.wait(_REFUSED_PAUSE)
         return True
 
     def _failed(self, reason: str) -> bool:
@@ -177,10 +182,12 @@ class Link:
             return f"{self._path}?wait=0"
         return f"{self._path}?after={state.rules.generation}&wait={_WAIT_SECONDS}"
 
-    def _put(self, rules: CallRules) -> None:
+    def _put(self, rules: CallRules) -> bool:
+        """Let the rules hold that were answered; whether they are others."""
         is_news = self._set(rules)
         if rules.generation and (is_news or not rules.known):
             self._announce_again()
+        return is_news
 
     def _set(self, rules: CallRules, *, away: bool = False) -> bool:
         """Let other rules hold, or none for now; whether that is news."""

@@ -50,7 +50,8 @@ class SessionCalls:
         self, request: falcon.Request, response: falcon.Response, session_id: str
     ) -> None:
         """Answer the rules; with `after`, once their generation is another."""
-        session = found(self._control, session_id, caller_of(request))
+        caller = caller_of(request)
+        session = found(self._control, session_id, caller)
         after = request.get_param("after")
         wait = request.get_param_as_int(
             "wait", default=_LONGEST_WAIT, min_value=0, max_value=_LONGEST_WAIT
@@ -59,11 +60,15 @@ class SessionCalls:
         when_closed = request.env.get(CLOSED_KEY)
         if when_closed is not None:
             when_closed(left.leave)
-        response.media = self._changes.wait_until(
+        rules = self._changes.wait_until(
             lambda: self._held.rules(session.id),
             lambda rules: left.gone or rules["generation"] != after,
             wait,
+            None if caller.owner is None else str(caller.owner),
         )
+        if self._changes.is_over:
+            raise falcon.HTTPServiceUnavailable(description="the daemon is stopping")
+        response.media = rules
 
     def on_post(
         self, request: falcon.Request, response: falcon.Response, session_id: str
