@@ -2,6 +2,7 @@
 
 import os
 import pty
+import select
 import shutil
 import signal
 import socket
@@ -362,7 +363,7 @@ def _at_terminal(words: list[str], user: int | None) -> Iterator[tuple[int, int]
             os.setgroups([])
             os.setgid(user)
             os.setuid(user)
-        os.execvpe("bash", words, {**os.environ, "PS1": "", "ENV": ""})
+        os.execvpe(words[0], words, {**os.environ, "PS1": "", "ENV": ""})
     try:
         yield pid, terminal
     finally:
@@ -377,9 +378,41 @@ def _read_until(terminal: int, text: bytes) -> bytes:
     deadline = time.monotonic() + 30
     while text not in found:
         assert time.monotonic() < deadline, found
-        with suppress(OSError):
-            found += os.read(terminal, 4096)
+        if select.select([terminal], [], [], 1)[0]:
+            with suppress(OSError):
+                found += os.read(terminal, 4096)
     return found
+
+
+_SHELL = ("bash", "--norc", "--noprofile", "--noediting", "-i")
+
+
+def test_an_agent_with_jobs_of_its_own_has_the_terminal(runner: Runner) -> None:
+    words = runner.words(*_SHELL)
+    with _at_terminal(words, runner.user) as (_, terminal):
+        os.write(terminal, b"sh -c \"echo r''eady; exec cat\"\n")
+        _read_until(terminal, b"ready\r\n")
+        os.write(terminal, b"\x1a")
+        _read_until(terminal, b"Stopped")
+        os.write(terminal, b"echo in''side; fg\n")
+        _read_until(terminal, b"inside\r\n")
+        os.write(terminal, b"on\n")
+        _read_until(terminal, b"on\r\non\r\n")
+        os.write(terminal, b"\x04echo st''atus $?\n")
+        _read_until(terminal, b"status 0\r\n")
+
+
+def test_an_agent_in_the_background_waits_for_the_terminal(runner: Runner) -> None:
+    words = runner.words("/bin/bash", "-c", "read x; echo got-$x")
+    line = " ".join(f"'{each}'" for each in words)
+    with _at_terminal(list(_SHELL), runner.user) as (_, terminal):
+        os.write(terminal, line.encode() + b" &\n")
+        os.write(terminal, b"until jobs | grep Sto''pped; do sleep 0.05; done\n")
+        _read_until(terminal, b"Stopped")
+        os.write(terminal, b"fg\n")
+        _read_until(terminal, b"/bin/bash")
+        os.write(terminal, b"here\n")
+        _read_until(terminal, b"got-here\r\n")
 
 
 def test_keys_of_the_terminal_stop_and_end_the_agent(runner: Runner) -> None:
@@ -388,8 +421,7 @@ def test_keys_of_the_terminal_stop_and_end_the_agent(runner: Runner) -> None:
         "while :; do read x; echo got-$x; done"
     )
     words = " ".join(f"'{each}'" for each in runner.words("/bin/bash", "-c", line))
-    shell = ["bash", "--norc", "--noprofile", "--noediting", "-i"]
-    with _at_terminal(shell, runner.user) as (_, terminal):
+    with _at_terminal(list(_SHELL), runner.user) as (_, terminal):
         os.write(terminal, words.encode() + b"\n")
         _read_until(terminal, b"started\r\n")
         os.write(terminal, b"\x1a")

@@ -78,6 +78,8 @@ _CLOSED: Mapping[str, str] = MappingProxyType(
         "kexec_file_load": "replaces the kernel",
         "iopl": "reaches the disk past the kernel",
         "ioperm": "reaches the disk past the kernel",
+        "acct": "has the kernel write to a file",
+        "swapon": "has the kernel write to a file",
     }
 )
 _MOUNTING: Mapping[str, str] = MappingProxyType(
@@ -121,6 +123,8 @@ _NEW_USERFAULTFD = 0xAA00  # ioctl USERFAULTFD_IOC_NEW
 _SET_OWNER, _SET_OWNER_EX = 8, 15  # fcntl F_SETOWN, F_SETOWN_EX
 _SET_OWNERS = (0x8901, 0x8902)  # ioctl FIOSETOWN, SIOCSPGRP
 _TYPING = (0x5412, 0x541C)  # ioctl TIOCSTI, TIOCLINUX
+_SNAPSHOTS = (0x50009401, 0x50009417)  # ioctl BTRFS_IOC_SNAP_CREATE, its _V2
+_BY_HANDLE = 0xC038586B  # ioctl XFS_IOC_OPEN_BY_HANDLE
 _KIND, _DEVICES = 0xF000, (0x2000, 0x6000)  # S_IFMT; S_IFCHR, S_IFBLK
 _NEGATIVE = 0x80000000
 
@@ -162,6 +166,18 @@ _IN_PART: tuple[Road, ...] = (
         _REFUSED,
         "has the kernel send signals; whereto is in memory",
         (_is(1, *_SET_OWNERS),),
+    ),
+    Road(
+        "ioctl",
+        _REFUSED,
+        "gives every file of a tree a second name",
+        (_is(1, *_SNAPSHOTS),),
+    ),
+    Road(
+        "ioctl",
+        _REFUSED,
+        "opens a file that no path is known of",
+        (_is(1, _BY_HANDLE),),
     ),
     Road(
         "fcntl",

@@ -37,9 +37,9 @@ enum { FILTER_MAX = 4096 * sizeof(struct sock_filter), PATIENT_LOOKS = 1 << 20 }
 static const char STOPPED = 's', HAS_LISTENER = 'l';
 
 struct page {
-    volatile int listener; /* its number, and 1 more: 0 is none yet */
-    volatile int reason;   /* why there is none */
-    volatile int served;
+    _Atomic int listener; /* its number, and 1 more: 0 is none yet */
+    _Atomic int reason;   /* why there is none */
+    _Atomic int served;
 };
 
 struct filtered {
