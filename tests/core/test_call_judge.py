@@ -342,12 +342,12 @@ def test_more_than_there_is_room_for_is_counted_by_kind() -> None:
 
 
 def test_report_is_text_whatever_the_path_is() -> None:
-    call = SystemCall("open", ("/b\udcff", None, "x" * 9000), {"command": "c" * 99})
+    call = SystemCall("open", ("/b\udcff", None, "x" * 9000), {"command": "c" * 1001})
     document = CallReport(call, "BLOCK", None, "r" * 2000).document()
     assert document["call"] == {
         "syscall": "open",
         "paths": ["/b\\xff", None, "x" * 8192],
-        "command": "c" * 64,
+        "command": "c" * 1000,
     }
     assert len(str(document["reason"])) == 1000
 

@@ -185,7 +185,7 @@ def test_coverage_of_a_session_that_runs_is_shown(home: Home, redlane: Path) -> 
             }
         ]
         text = home.run("session", "show", "--session", session["id"]).out
-        assert "mkdir: advisory, by a sample: it goes on by itself" in text
+        assert "mkdir: advisory (a sample; it goes on by itself)" in text
 
 
 def test_reload_counts_for_sessions_that_run(home: Home, redlane: Path) -> None:

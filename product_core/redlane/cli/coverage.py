@@ -27,6 +27,6 @@ def coverage_lines(calls: Mapping[str, Any]) -> Iterator[str]:
         key=lambda each: (known.get(each["enforcement"], len(known)), each["syscall"]),
     )
     for each in entries:
-        why = f": {each['reason']}" if each["reason"] else ""
-        by = f", by {each['by']}" if each["by"] else ""
-        yield f"{each['syscall']}: {each['enforcement']}{by}{why}"
+        how = "; ".join(filter(None, (each["by"], each["reason"])))
+        told = f" ({how})" if how else ""
+        yield f"{each['syscall']}: {each['enforcement']}{told}"

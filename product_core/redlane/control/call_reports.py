@@ -23,7 +23,7 @@ MOST_EVENTS = 200
 
 _MOST_PATHS = 8
 _MOST_ARGUMENTS = 6
-_LONGEST = {"path": 8192, "text": 1000, "command": 64}
+_LONGEST = {"path": 8192, "text": 1000, "command": 1000}
 _LARGEST_COUNT = 1 << 40
 
 

@@ -16,7 +16,7 @@ __all__ = ["CallReport", "Reports"]
 _MOST_KEPT = 1000
 _LONGEST_PATH = 8192
 _LONGEST_TEXT = 1000
-_LONGEST_COMMAND = 64
+_LONGEST_COMMAND = 1000
 _OTHERS = "many different calls of this kind: no paths were kept"
 
 
