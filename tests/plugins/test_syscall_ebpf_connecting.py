@@ -180,6 +180,24 @@ def test_grant_that_is_too_old_is_none(
     assert _in_session(cgroup, _datagram(wanted), prepare) == EPERM
 
 
+def test_other_transports_are_held_as_well(
+    cgroup: SessionCgroup, connecting: Connecting
+) -> None:
+    multipath = 262
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, multipath).close()
+    except OSError as error:
+        pytest.skip(f"no MPTCP here: {error}")
+
+    def attempt() -> int:
+        memory = ctypes.create_string_buffer(ipv4("127.0.0.1", _DENIED), 16)
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, multipath) as each:
+            return libc_connect(each.fileno(), memory)
+
+    del connecting  # it holds the cgroup, and grants nothing
+    assert _in_session(cgroup, attempt, lambda _: None) == EPERM
+
+
 def test_connection_within_sendto_is_refused(
     cgroup: SessionCgroup, connecting: Connecting
 ) -> None:

@@ -1,5 +1,6 @@
 """Programs are assembled as the kernel's documentation has them."""
 
+import os
 import struct
 
 import pytest
@@ -24,6 +25,7 @@ from redlane_context_syscall.ebpf.assembler import (
     store_number,
 )
 from redlane_context_syscall.ebpf.btf import KernelTypes
+from redlane_context_syscall.ebpf.marks import Mount, mounts
 
 
 @pytest.mark.parametrize(
@@ -116,3 +118,15 @@ def test_unknown_member_is_an_error(structure: str, member: str) -> None:
 def test_what_is_no_description_is_an_error(data: bytes) -> None:
     with pytest.raises(ValueError, match="types"):
         KernelTypes(data)
+
+
+def test_mounts_are_read_as_the_kernel_writes_them() -> None:
+    found = mounts(
+        "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
+        "30 27 0:27 /a /srv/a\\040b\\134c rw shared:3 master:1 - fuse.sshfs host: rw\n"
+    )
+    assert found == [
+        Mount("27", os.makedev(254, 0), b"/", "ext4"),
+        Mount("30", os.makedev(0, 27), b"/srv/a b\\c", "fuse.sshfs"),
+    ]
+    assert [each.is_waiting for each in found] == [False, True]

@@ -67,7 +67,7 @@ class SessionCgroup:
     def holds(self, thread: int) -> bool:
         """Whether a thread is in it, or in a cgroup below."""
         with suppress(OSError):
-            for line in Path(f"/proc/{thread}/cgroup").read_text().splitlines():
+            for line in _cgroups_of(f"{thread}"):
                 if line.startswith("0::"):
                     return f"{line[3:]}/".startswith(f"{self.path}/")
         return False
@@ -87,8 +87,14 @@ class SessionCgroup:
         _remove_tree(self.directory)
 
 
+def _cgroups_of(process: str) -> list[str]:
+    """Lines like "0::/path"; the kernel allows no line ends in a path."""
+    text = Path(f"/proc/{process}/cgroup").read_text(errors="surrogateescape")
+    return text.splitlines()
+
+
 def _own_path() -> str:
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
+    for line in _cgroups_of("self"):
         if line.startswith("0::"):
             return line[3:]
     raise FileNotFoundError("the supervisor is in no cgroup2")

@@ -199,7 +199,7 @@ class Companions:
         if self._connecting is None:
             return _advisory("connect", self._lacking("connect"))
         by = "seccomp and cgroup/connect"
-        reason = "addresses that are not of IPv4 or IPv6 are advisory"
+        reason = "for TCP, UDP and ICMP; sockets of other kinds are advisory"
         return Coverage("connect", self._firmness(), by, self._limits(reason))
 
     def _exec_coverage(self, name: str) -> Coverage:

@@ -5,9 +5,10 @@ another thread may have changed it meanwhile. Therefore the address judged is pu
 a map, and a program that runs in the kernel when a socket of the session's cgroup is
 connected compares: only the same address, for the same thread, gets through, once.
 
-What that covers are sockets of IPv4 and IPv6 (TCP, UDP; ICMP since Linux 6.1) made in
-the session. A connection made by other calls (MSG_FASTOPEN) has nothing in the map and
-is refused. Addresses of other families, Unix sockets above all, stay advisory.
+What that covers are sockets of IPv4 and IPv6 (TCP, MPTCP, UDP; ICMP since Linux 6.1)
+made in the session. A connection made by other calls (MSG_FASTOPEN) has nothing in the
+map and is refused. The kernel runs no program for raw sockets and UDP-Lite, nor do we
+for other families, Unix sockets above all: connecting those stays advisory.
 """
 
 import os

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,8 @@ from redlane_context_syscall.numbers import name_of
 from redlane_context_syscall.processes import describe
 
 __all__ = ["Executions"]
+
+_TRIES, _TRY_SECONDS = 1000, 0.001
 
 _KILLED = Ruling(
     allowed=False,
@@ -130,9 +133,17 @@ class Executions:
 
 
 def _running(thread: int) -> str | None:
-    """The system call that a thread is in; None where it cannot be told."""
+    """The system call that a thread waits in; None where it cannot be told.
+
+    The kernel asks before it lays the thread to sleep, and tells only of sleepers.
+    """
+    place = Path(f"/proc/{thread}/syscall")
     try:
-        text = Path(f"/proc/{thread}/syscall").read_text()
-        return name_of(int(text.split()[0]))
+        for _ in range(_TRIES):
+            first = place.read_text().split()[0]
+            if first != "running":
+                return name_of(int(first))
+            time.sleep(_TRY_SECONDS)
     except (OSError, ValueError, IndexError):
-        return None
+        pass
+    return None

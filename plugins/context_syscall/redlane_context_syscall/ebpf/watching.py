@@ -9,7 +9,6 @@ kernel lets everything go on. It ends when the supervisor does, whose child it i
 a supervisor ends all its children when the session is over.
 """
 
-import ctypes
 import os
 import resource
 import select
@@ -22,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from redlane_context_syscall.ebpf.cgroup import SessionCgroup
+from redlane_context_syscall.ebpf.marks import Marks
 
 __all__ = ["ANSWER", "ASKED", "FAILED", "MARKED", "NO", "QUESTION", "YES", "main"]
 
@@ -47,21 +47,7 @@ YES, NO = b"Y", b"N"
 
 _ANSWER_SECONDS = 30.0
 _MOST_WAITING = 1024
-
-_LIBRARY = ctypes.CDLL(None, use_errno=True)
-# Content class, close-on-exec, non-blocking, no bounds on queue and marks, thread ids.
-_INIT_FLAGS = 0x4 | 0x1 | 0x2 | 0x10 | 0x20 | 0x100
-# O_NONBLOCK: opening a file that somebody holds a lease on must not wait for it.
-_EVENT_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-_MARK_ADD, _MARK_FILE_SYSTEM = 0x1, 0x100
-_OPEN_EXEC_PERMISSION = 0x40000
-_EVENT = struct.Struct("=IBBHQii")
-_RESPONSE = struct.Struct("=iI")
-_FAN_ALLOW, _FAN_DENY = 1, 2
-_READ_BYTES = 64 * _EVENT.size
-
-# Opening a file of these waits for somebody else, who may be in the session.
-_WAITING_KINDS = ("fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs", "autofs", "coda")
+_FILES_OF_OUR_OWN = 256
 
 
 class _Waiting:
@@ -78,114 +64,67 @@ class _Waiting:
 class Watcher:
     """One fanotify group, and the questions that are under way."""
 
-    def __init__(self, connection: socket.socket, cgroup: str) -> None:
-        """Ask over `connection` about what is in the cgroup; raises OSError."""
+    def __init__(self, connection: socket.socket, cgroup: str, most: int) -> None:
+        """Ask over `connection` about what is in the cgroup; raises OSError.
+
+        At most so many questions wait at once; what is more is refused.
+        """
         self._connection = connection
-        self._cgroup = cgroup
-        self._group = _checked(
-            _LIBRARY.fanotify_init(_INIT_FLAGS, ctypes.c_uint(_EVENT_FLAGS))
-        )
-        self._mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        self._within = b"0::" + os.fsencode(cgroup) + b"/"
+        self._most = most
+        self._marks = Marks()
         self._questions: dict[int, _Waiting] = {}
         self._unsent: deque[bytes] = deque()
         self._number = 0
 
     def run(self) -> None:
         """Answer until the supervisor has gone."""
-        connection, group, mounts = (
-            self._connection.fileno(),
-            self._group,
-            self._mounts,
-        )
-        self._mark()
+        connection, marks = self._connection.fileno(), self._marks
+        self._renew()
         poll = select.poll()
-        poll.register(group, select.POLLIN)
-        poll.register(mounts, select.POLLPRI)
+        poll.register(marks.group, select.POLLIN)
+        poll.register(marks.changes, select.POLLPRI)
         while True:
             writable = select.POLLOUT if self._unsent else 0
             poll.register(connection, select.POLLIN | writable)
             ready = dict(poll.poll(1000 if self._questions else None))
-            if group in ready:
+            if marks.group in ready:
                 self._events()
             if connection in ready and not self._answers():
                 return
-            if mounts in ready:
-                self._mark()
+            if marks.changes in ready:
+                self._renew()
             self._send()
             self._refuse_late()
 
-    def _mark(self) -> None:
-        """Watch every file system that is mounted, and tell the supervisor which."""
-        watched: set[int] = set()
-        others: set[int] = set()
-        for line in _whole(self._mounts).decode("latin-1").splitlines():
-            fields, _, kind = line.partition(" - ")
-            mount, _, device, _, path, *_ = fields.split(" ")
-            number = os.makedev(*(int(part) for part in device.split(":")))
-            found = self._watch(path, kind.split(" ")[0], mount)
-            if found or (found is False and kind.split(" ")[0] != "proc"):
-                (watched if found else others).add(number)
-        lists = (
-            " ".join(map(str, sorted(each))) for each in (watched, others - watched)
-        )
-        self._unsent.append(
-            ASKED.pack(MARKED, 0, os.getpid()) + "\0".join(lists).encode()
-        )
-
-    def _watch(self, path: str, kind: str, mount: str) -> bool | None:
-        """Mark the file system mounted at a path; False where it cannot be watched.
-
-        None when the mount is not to be seen there: another one covers it.
-        """
-        name = path.encode("latin-1").decode("unicode_escape").encode("latin-1")
-        try:
-            directory = os.open(name, os.O_PATH | os.O_CLOEXEC)
-        except OSError:
-            return None
-        try:
-            if f"mnt_id:\t{mount}" not in _lines(f"/proc/self/fdinfo/{directory}"):
-                return None
-            if kind.startswith(_WAITING_KINDS):
-                return False
-            self._mark_file_system(directory)
-        except OSError:
-            return False
-        finally:
-            os.close(directory)
-        return True
-
-    def _mark_file_system(self, directory: int) -> None:
-        """Have the kernel ask before anything on it is executed."""
-        own = f"/proc/self/fd/{directory}".encode()
-        mask = ctypes.c_uint64(_OPEN_EXEC_PERMISSION)
-        flags = _MARK_ADD | _MARK_FILE_SYSTEM
-        _checked(_LIBRARY.fanotify_mark(self._group, flags, mask, -100, own))
+    def _renew(self) -> None:
+        """Watch what is mounted, and tell the supervisor."""
+        lists = (" ".join(map(str, sorted(each))) for each in self._marks.renew())
+        head = ASKED.pack(MARKED, 0, os.getpid())
+        self._unsent.append(head + "\0".join(lists).encode())
 
     def _events(self) -> None:
         """Answer the events that there are, or ask about them."""
-        try:
-            data = os.read(self._group, _READ_BYTES)
-        except OSError:  # the kernel has refused what it could not open for us
-            return
-        for at in range(0, len(data), _EVENT.size):
-            *_, file, thread = _EVENT.unpack_from(data, at)
-            if file < 0:
-                continue
+        for file, thread in self._marks.events():
             if not self._is_inside(thread):
-                self._respond(file, allowed=True)
-            elif len(self._questions) >= _MOST_WAITING:
-                self._respond(file, allowed=False)
+                self._marks.answer(file, allowed=True)
+            elif len(self._questions) >= self._most:
+                self._marks.answer(file, allowed=False)
             else:
                 self._ask(file, thread)
 
     def _is_inside(self, thread: int) -> bool:
-        """Whether a thread is in the session's cgroup; it waits, and cannot leave."""
+        """Whether a thread is in the session's cgroup; it waits, and cannot leave.
+
+        When that cannot be told, the supervisor is asked: it knows its threads.
+        """
         try:
-            lines = _lines(f"/proc/{thread}/cgroup")
-        except OSError:
+            lines = Path(f"/proc/{thread}/cgroup").read_bytes().splitlines()
+        except (FileNotFoundError, ProcessLookupError):
             return False
-        within = f"0::{self._cgroup}/"
-        return any(f"{line}/".startswith(within) for line in lines)
+        except OSError:
+            return True
+        return any((line + b"/").startswith(self._within) for line in lines)
 
     def _ask(self, file: int, thread: int) -> None:
         self._number = (self._number + 1) & 0xFFFFFFFF
@@ -210,7 +149,7 @@ class Watcher:
             answer, number = ANSWER.unpack(data)
             question = self._questions.pop(number, None)
             if question is not None:
-                self._respond(question.file, allowed=answer == YES)
+                self._marks.answer(question.file, allowed=answer == YES)
 
     def _send(self) -> None:
         with suppress(OSError):  # full: the rest goes when there is room
@@ -223,30 +162,7 @@ class Watcher:
         for number, question in list(self._questions.items()):
             if question.deadline <= now:
                 del self._questions[number]
-                self._respond(question.file, allowed=False)
-
-    def _respond(self, file: int, *, allowed: bool) -> None:
-        verdict = _FAN_ALLOW if allowed else _FAN_DENY
-        with suppress(OSError):  # its process has gone
-            os.write(self._group, _RESPONSE.pack(file, verdict))
-        os.close(file)
-
-
-def _whole(file: int) -> bytes:
-    """All of a file, read anew from its beginning."""
-    os.lseek(file, 0, os.SEEK_SET)
-    return b"".join(iter(lambda: os.read(file, 65_536), b""))
-
-
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text().splitlines()
-
-
-def _checked(result: int) -> int:
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return result
+                self._marks.answer(question.file, allowed=False)
 
 
 def main() -> int:
@@ -262,7 +178,8 @@ def main() -> int:
         try:
             # Frozen with the session, it would keep the whole machine from executing.
             SessionCgroup.put_apart(os.getpid())
-            Watcher(connection, cgroup).run()
+            most = min(_MOST_WAITING, hard - _FILES_OF_OUR_OWN)
+            Watcher(connection, cgroup, most).run()
         except OSError as error:
             with suppress(OSError):
                 connection.send(ASKED.pack(FAILED, 0, 0) + str(error).encode())
