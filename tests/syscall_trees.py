@@ -99,7 +99,8 @@ def plant(root: Path) -> None:
 
 def seen(root: Path) -> tuple[str, ...]:
     """Every entry with its kind, size and links, so that a moved file is recognised."""
-    (root / "sealed").exists() and (root / "sealed").chmod(0o700)
+    if (root / "sealed").exists():
+        (root / "sealed").chmod(0o700)
     return tuple(sorted(_entries(root, root)))
 
 

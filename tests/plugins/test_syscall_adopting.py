@@ -56,6 +56,22 @@ def _become(user: int, group: int, *groups: int) -> None:
     os.setresuid(user, user, user)
 
 
+def _effective(user: int, group: int) -> None:
+    os.setegid(group)
+    os.seteuid(user)
+
+
+def _there_and_back() -> None:
+    os.seteuid(1000)
+    os.seteuid(0)
+
+
+def _become_with_capabilities() -> None:
+    """They stay permitted, though none is in effect."""
+    assert _LIBRARY.prctl(8, 1, 0, 0, 0) == 0  # PR_SET_KEEPCAPS
+    _become(1234, 1234)
+
+
 def _thread_becomes(user: int) -> None:
     """This thread alone, as its raw call does; others stay as they are."""
     number = number_of("setresuid")
@@ -81,14 +97,14 @@ CHANGES: Mapping[str, Callable[[], object]] = MappingProxyType(
         "a group": lambda: _become(1234, 2000),
         "a supplementary group": lambda: _become(1234, 1234, 3000, 2000),
         "groups of root": lambda: _groups(5, 6, 7),
-        "effective user": lambda: os.seteuid(1000),
-        "effective group": lambda: (os.setegid(2000), os.seteuid(1234)),
+        "effective user": lambda: _effective(1000, 0),
+        "effective group": lambda: _effective(1234, 2000),
         "file system user": lambda: _LIBRARY.setfsuid(1000),
         "file system group": lambda: (_LIBRARY.setfsgid(2000), _LIBRARY.setfsuid(1)),
-        "there and back": lambda: (os.seteuid(1000), os.seteuid(0)),
+        "there and back": _there_and_back,
         "no override": lambda: _drop(_DAC_OVERRIDE),
         "no override, no owner": lambda: _drop(_DAC_OVERRIDE, _FOWNER),
-        "kept capabilities": lambda: (_LIBRARY.prctl(8, 1), _become(1234, 1234)),
+        "kept capabilities": _become_with_capabilities,
         "one thread": lambda: _thread_becomes(1234),
     }
 )
@@ -238,11 +254,10 @@ def test_an_ordinary_supervisor_is_nobody_else(directory: Path) -> None:
 
     def act() -> str:
         # Nothing of this can succeed without rights, so nothing is different after it.
-        for attempt in (lambda: os.setuid(0), lambda: os.setgroups([0])):
-            try:
-                attempt()
-            except PermissionError:
-                continue
+        with suppress(PermissionError):
+            os.setuid(0)
+        with suppress(PermissionError):
+            os.setgroups([0])
         file.unlink()
         return "done"
 

@@ -96,8 +96,8 @@ def _cases_of_directories() -> Iterator[Case]:
         arguments = (opens, path, AT_FDCWD, "new", flags)
         yield Case(f"{name} {flags:#x} {path}", "linkat", arguments)
     for flags in (0, _FOLLOW):
-        arguments = (AT_FDCWD, _link_in_proc, AT_FDCWD, "new", flags)
-        yield Case(f"temporary in /proc {flags:#x}", "linkat", arguments)
+        by_link = (AT_FDCWD, _link_in_proc, AT_FDCWD, "new", flags)
+        yield Case(f"temporary in /proc {flags:#x}", "linkat", by_link)
 
 
 @pytest.mark.parametrize("user", [None, NOBODY], ids=["as it is", "as nobody"])

@@ -54,7 +54,7 @@ def _short(name: object) -> str:
 
 
 def _cases() -> tuple[Case, ...]:
-    pairs = [*product(NAMES, NAMES)]
+    pairs: list[tuple[str | None, str | None]] = [*product(NAMES, NAMES)]
     pairs += [*product(ODD_NAMES, ("file", "empty", "new"))]
     pairs += [*product(("file", "full", "nothing"), ODD_NAMES)]
     cases = []

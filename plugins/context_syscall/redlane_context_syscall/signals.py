@@ -13,7 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from redlane_context_syscall.calls import GO_ON, Answer, Value
-from redlane_context_syscall.deciding import Decisions
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.kernel.system import (
     pidfd_getfd,
@@ -22,6 +21,7 @@ from redlane_context_syscall.kernel.system import (
 )
 from redlane_context_syscall.numbers import name_of
 from redlane_context_syscall.processes import process_of
+from redlane_context_syscall.request import Rules
 from redlane_context_syscall.target import Target
 from redlane_context_syscall.tasks import Task
 from redlane_context_syscall.world import World
@@ -64,7 +64,7 @@ class Signals:
         self,
         listener: Listener,
         world: World,
-        decisions: Decisions,
+        decisions: Rules,
         protected: frozenset[int],
     ) -> None:
         """`protected`: the processes that guard the session."""
@@ -96,6 +96,7 @@ class Signals:
 
     def _signal_descriptor(self, notification: Notification, name: str) -> Answer:
         """Send the signal through a copy: what is in the table may be exchanged."""
+        _check_flags(notification.args[3] & 0xFFFFFFFF)
         caller = Task.read(notification.pid)
         descriptor = self._copied(notification, caller)
         try:
@@ -154,6 +155,19 @@ class Signals:
 def _signed(register: int) -> int:
     """The `int` in a register."""
     return (register & 0x7FFFFFFF) - (register & 0x80000000)
+
+
+def _check_flags(flags: int) -> None:
+    """Raise OSError (EINVAL) for flags that this kernel does not know.
+
+    It looks at them first, so it tells without a process, too.
+    """
+    if flags:
+        try:
+            pidfd_send_signal(-1, 0, None, flags)
+        except OSError as error:
+            if error.errno == EINVAL:
+                raise
 
 
 def _process_behind(descriptor: int) -> int:
