@@ -21,11 +21,20 @@ from typing import Any, NoReturn
 from redlane_context_syscall.calls import GO_ON, Answer, Handler
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.kernel.system import pidfd_getfd, pidfd_open, prctl
-from redlane_context_syscall.loop import Loop
+from redlane_context_syscall.loop import Loop, Source
 from redlane_context_syscall.numbers import number_of
 from redlane_context_syscall.world import World
 
-__all__ = ["NOBODY", "Decisions", "Kit", "Outcome", "become", "forked", "supervised"]
+__all__ = [
+    "NOBODY",
+    "Decisions",
+    "Kit",
+    "Outcome",
+    "Sourced",
+    "become",
+    "forked",
+    "supervised",
+]
 
 NOBODY = 65534
 
@@ -93,6 +102,9 @@ class Kit:
     log: list[Any] = field(default_factory=list)
 
 
+Sourced = Callable[[Kit, dict[int, Handler]], tuple[Source, dict[int, Handler]]]
+
+
 @dataclass
 class Outcome:
     """What the function returned, what the supervisor logged, the exit status."""
@@ -110,14 +122,16 @@ def supervised(
     *,
     user: int | None = None,
     before: Callable[[], Any] | None = None,
+    source: Sourced | None = None,
 ) -> Outcome:
     """Run `act` in a process whose system calls of these names are asked about.
 
     `handlers` makes what answers them, in the supervisor; a call without one goes on.
-    `user`: who both processes are; `before` runs in the child ahead of the filter.
+    `user`: who both processes are; `before` runs in the child ahead of the filter;
+    `source` makes what receives instead of the listener, from handlers by number.
     What a handler raised that is no OSError is raised here.
     """
-    answer = forked(lambda: _supervise(act, names, handlers, before), user=user)
+    answer = forked(lambda: _supervise(act, names, handlers, before, source), user=user)
     assert isinstance(answer, Outcome)
     assert not answer.failures, "\n".join(answer.failures)
     return answer
@@ -187,6 +201,7 @@ def _supervise(
     names: Sequence[str],
     handlers: Callable[[Kit], Mapping[str, Handler]],
     before: Callable[[], Any] | None,
+    source: Sourced | None,
 ) -> Outcome:
     page = mmap.mmap(-1, mmap.PAGESIZE)
     memory = os.memfd_create("result")
@@ -200,13 +215,16 @@ def _supervise(
         loops[0].blocking(notification)
 
     kit = Kit(Listener(_taken(child, page)), World(), blocking, child)
+    numbered = {_number(name): handler for name, handler in handlers(kit).items()}
+    received, numbered = source(kit, numbered) if source else (None, numbered)
     loop = Loop(
         kit.listener,
-        {_number(name): handler for name, handler in handlers(kit).items()},
+        numbered,
         _go_on,
         lambda notification, error: failures.append(
             f"{notification}: {''.join(traceback.format_exception(error))}"
         ),
+        received,
     )
     loops.append(loop)
     loop.start(failures.append)

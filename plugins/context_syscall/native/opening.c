@@ -196,7 +196,6 @@ int hot_reopen(const struct hot *hot, int pin, const char *canonical, bool is_di
     if (is_directory) {
         int file = openat(pin, ".", with); /* quicker, but asks for search permission */
         if (file >= 0) return file;
-        with &= ~O_NOFOLLOW;
     }
     with |= O_NONBLOCK; /* a lease on the file would have the opener wait for its holder */
     int file = with & O_NOFOLLOW ? reopen_by_name(pin, canonical, (uint64_t)with)
