@@ -19,6 +19,7 @@ Candidates = tuple[bytes | None, ...]
 """Each path of a call, as written and as it is in truth; None cannot be read."""
 
 _MOST_KEPT = 65_536
+_DESCRIBED = frozenset({"pid", "ppid", "command", "session"})
 
 
 class Decisions:
@@ -154,6 +155,11 @@ class _Details(Mapping[str, object]):
         return self._told
 
     def __getitem__(self, name: str) -> object:
+        # Every call is asked for what it never has, and some for its registers.
+        if name == "args":
+            return list(self._notification.args)
+        if name not in _DESCRIBED:
+            raise KeyError(name)
         return self.told()[name]
 
     def __iter__(self) -> Iterator[str]:
