@@ -16,8 +16,8 @@ from redlane_context_syscall.kernel.capabilities import set_capabilities
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.kernel.system import (
     CLONE_FS,
-    setfsgid,
-    setfsuid,
+    set_effective_group,
+    set_effective_user,
     setgroups,
     unshare,
 )
@@ -147,11 +147,11 @@ class _Adoption:
             setgroups(theirs.groups)
             self._undo.append(lambda: setgroups(own.groups))
         if theirs.group != own.group:
-            setfsgid(theirs.group)
-            self._undo.append(lambda: setfsgid(own.group))
+            set_effective_group(theirs.group)
+            self._undo.append(lambda: set_effective_group(own.group))
         if theirs.user != own.user:
-            self._undo.append(lambda: setfsuid(own.user))
-            setfsuid(theirs.user)
+            self._undo.append(lambda: set_effective_user(own.user))
+            set_effective_user(theirs.user)
         if self._own.permitted:
             self._set_capabilities(theirs.effective)
 

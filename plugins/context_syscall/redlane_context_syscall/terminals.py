@@ -30,10 +30,15 @@ def open_controlling(target: Target, open_it: Callable[[], int], flags: int) -> 
     Another one is opened as the device that it is. Raises OSError (ENXIO: it has none).
     """
     theirs = _terminal(target.tgid)
-    if not theirs:
-        raise failure(ENXIO)
     if theirs == _terminal(os.getpid()):
         return open_it()
+    try:
+        os.close(open_it())  # for what else there is to say against it
+    except OSError as error:
+        if error.errno != ENXIO:
+            raise
+    if not theirs:
+        raise failure(ENXIO)
     with lifted():  # whose process it is may open it, whoever owns the device
         return _open_device(theirs, flags)
 

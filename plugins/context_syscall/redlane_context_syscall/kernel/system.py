@@ -33,8 +33,8 @@ __all__ = [
     "prctl",
     "process_vm_readv",
     "renameat2",
-    "setfsgid",
-    "setfsuid",
+    "set_effective_group",
+    "set_effective_user",
     "setgroups",
     "unlinkat",
     "unshare",
@@ -54,7 +54,7 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _HOW = struct.Struct("=QQQ")
 _VECTOR = struct.Struct("@PN")
 _FSTATFS_BYTES = 256  # twice what it is
-_UNCHANGED = 0xFFFFFFFF  # no id of anybody: only asks for the present one
+_UNCHANGED = 0xFFFFFFFF  # no id of anybody
 
 
 def _raw(name: str, *types: type) -> Callable[..., int]:
@@ -81,8 +81,8 @@ _openat2 = _raw("openat2", c_long, c_char_p, c_char_p, c_long)
 _unlinkat = _raw("unlinkat", c_long, c_char_p, c_long)
 _renameat2 = _raw("renameat2", c_long, c_char_p, c_long, c_char_p, c_long)
 _linkat = _raw("linkat", c_long, c_char_p, c_long, c_char_p, c_long)
-_setfsuid = _raw("setfsuid", c_long)
-_setfsgid = _raw("setfsgid", c_long)
+_setresuid = _raw("setresuid", c_long, c_long, c_long)
+_setresgid = _raw("setresgid", c_long, c_long, c_long)
 _setgroups = _raw("setgroups", c_long, c_char_p)
 _unshare = _raw("unshare", c_long)
 _pidfd_open = _raw("pidfd_open", c_long, c_long)
@@ -134,21 +134,17 @@ def file_system_type(descriptor: int) -> int:
     return number & 0xFFFFFFFF
 
 
-def setfsuid(user: int) -> None:
-    """Let the calling thread touch files as `user`; PermissionError where it may not.
+def set_effective_user(user: int) -> None:
+    """Have the calling thread act as `user`; PermissionError where it may not.
 
-    The kernel tells of no failure, so it is asked once more what holds.
+    Its user for files goes with it. /proc/sys looks at the effective one.
     """
-    _setfsuid(user)
-    if _setfsuid(_UNCHANGED) & 0xFFFFFFFF != user:
-        raise PermissionError(1, os.strerror(1))
+    _setresuid(_UNCHANGED, user, _UNCHANGED)
 
 
-def setfsgid(group: int) -> None:
-    """Let the calling thread touch files as `group`; PermissionError as above."""
-    _setfsgid(group)
-    if _setfsgid(_UNCHANGED) & 0xFFFFFFFF != group:
-        raise PermissionError(1, os.strerror(1))
+def set_effective_group(group: int) -> None:
+    """Have the calling thread act as `group`, as above."""
+    _setresgid(_UNCHANGED, group, _UNCHANGED)
 
 
 def setgroups(groups: Sequence[int]) -> None:

@@ -1,0 +1,469 @@
+"""A table of opens, and what is to be seen of each: natively and supervised alike."""
+
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from redlane_context_syscall.numbers import number_of
+
+__all__ = ["Opens", "make_tree"]
+
+Operation = tuple[str, str, bytes, int, int]
+"""The call, the name of a directory's descriptor, path, flags, mode."""
+
+_LIBRARY = ctypes.CDLL(None, use_errno=True)
+_LIBRARY.syscall.restype = ctypes.c_long
+_CWD = -100
+_LONGEST = 4095
+
+_ACCESS = (os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_ACCMODE)
+_HARMLESS = (
+    0,
+    os.O_DIRECTORY,
+    os.O_NOFOLLOW,
+    os.O_NOFOLLOW | os.O_DIRECTORY,
+    os.O_APPEND,
+    os.O_CLOEXEC,
+    os.O_NONBLOCK | os.O_NOFOLLOW,
+    os.O_SYNC,
+    os.O_DSYNC | os.O_ASYNC,
+    os.O_NOATIME,
+    os.O_EXCL,
+    os.O_NOCTTY,
+    os.O_PATH,
+    os.O_PATH | os.O_NOFOLLOW,
+    os.O_PATH | os.O_DIRECTORY | os.O_TRUNC,
+    0x7F000000,
+    os.O_TMPFILE & ~os.O_DIRECTORY,
+)
+_CHANGING = (
+    os.O_CREAT,
+    os.O_CREAT | os.O_EXCL,
+    os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
+    os.O_CREAT | os.O_NOFOLLOW,
+    os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
+    os.O_CREAT | os.O_DIRECTORY,
+    os.O_CREAT | os.O_APPEND | os.O_NONBLOCK,
+    os.O_TRUNC,
+    os.O_TRUNC | os.O_NOFOLLOW,
+    os.O_TMPFILE,
+    os.O_TMPFILE | os.O_EXCL,
+    os.O_TMPFILE | os.O_NOFOLLOW | os.O_CLOEXEC,
+    os.O_TMPFILE | os.O_CREAT,
+)
+_CHAIN = 41
+
+_IN_TREE: tuple[bytes, ...] = (
+    b"file",
+    b"./file",
+    b"dir/../file",
+    b".//dir///inner",
+    b"file/",
+    b"file/.",
+    b"file/..",
+    b"file/x",
+    b"dir",
+    b"dir/",
+    b"dir/.",
+    b"dir/..",
+    b"dir/inner",
+    b".",
+    b"./",
+    b"..",
+    b"../",
+    b"",
+    b"missing",
+    b"missing/",
+    b"missing/x",
+    b"dir/missing",
+    b"link",
+    b"link/",
+    b"link-dir",
+    b"link-dir/",
+    b"link-dir/inner",
+    b"link-dir/missing",
+    b"link-slash",
+    b"link-file-slash",
+    b"link-dots",
+    b"link-absolute",
+    b"link-up",
+    b"dangling",
+    b"dangling/",
+    b"dangling-far",
+    b"dangling-slash",
+    b"dangling-twice",
+    b"loop",
+    b"loop/",
+    b"loop/x",
+    b"there",
+    b"chain1",
+    b"chain0",
+    b"fifo",
+    b"link-fifo",
+    b"socket",
+    b"closed",
+    b"closed-dir",
+    b"closed-dir/inner",
+    b"closed-dir/missing",
+    b"closed-dir/.",
+    b"unreadable-dir",
+    b"unreadable-dir/inner",
+    b"unreadable-dir/.",
+    b"link-self",
+    b"link-self/comm",
+    b"link-self/fd/../comm",
+    b"link-null",
+    b"link-kept",
+    b"link-gone",
+    b"n" * 255,
+    b"n" * 256,
+    b"dir/" + b"n" * 256,
+    b"n" * 256 + b"/x",
+    b"./" * ((_LONGEST - 5) // 2) + b"/file",
+    b"./" * ((_LONGEST - 3) // 2) + b"/file",
+    b"x" * _LONGEST,
+    b"x" * (_LONGEST + 1),
+    b"x" * 9000,
+    b"\xff\xfe\n",
+)
+_ELSEWHERE: tuple[bytes, ...] = (
+    b"/",
+    b"//",
+    b"/.",
+    b"/..",
+    b"/../etc/passwd",
+    b"/etc/passwd",
+    b"/etc/passwd/",
+    b"/etc/mtab",
+    b"/dev/null",
+    b"/dev/null/",
+    b"/dev/full",
+    b"/dev/tty",
+    b"/dev/ptmx",
+    b"/dev/fd",
+    b"/dev/fd/",
+    b"/dev/stdin",
+    b"/dev/fd/{kept}",
+    b"/dev/fd/{pipe}",
+    b"/dev/fd/999",
+    b"/proc",
+    b"/proc/",
+    b"/proc/self",
+    b"/proc/self/",
+    b"/proc/self/.",
+    b"/proc/self/..",
+    b"/proc/self/status",
+    b"/proc/self/maps",
+    b"/proc/self/comm",
+    b"/proc/self/oom_score_adj",
+    b"/proc/self/missing",
+    b"/proc/self/status/x",
+    b"/proc/self/cwd",
+    b"/proc/self/cwd/",
+    b"/proc/self/cwd/file",
+    b"/proc/self/cwd/missing",
+    b"/proc/self/cwd/link",
+    b"/proc/self/cwd/closed",
+    b"/proc/self/root",
+    b"/proc/self/root/etc/passwd",
+    b"/proc/self/exe",
+    b"/proc/self/fd",
+    b"/proc/self/fd/",
+    b"/proc/self/fd/{kept}",
+    b"/proc/self/fd/{kept}/",
+    b"/proc/self/fd/{kept}/x",
+    b"/proc/self/fd/{directory}",
+    b"/proc/self/fd/{directory}/",
+    b"/proc/self/fd/{directory}/inner",
+    b"/proc/self/fd/{directory}/../file",
+    b"/proc/self/fd/{pinned}",
+    b"/proc/self/fd/{gone}",
+    b"/proc/self/fd/{memory}",
+    b"/proc/self/fd/{pipe}",
+    b"/proc/self/fd/{socket}",
+    b"/proc/self/fd/{event}",
+    b"/proc/self/fd/999",
+    b"/proc/self/fdinfo/{kept}",
+    b"/proc/self/ns/mnt",
+    b"/proc/self/ns",
+    b"/proc/self/task",
+    b"/proc/self/task/{pid}/comm",
+    b"/proc/self/task/1/comm",
+    b"/proc/{pid}/comm",
+    b"/proc/{pid}/fd/{kept}",
+    b"/proc/{pid}/cwd/file",
+    b"/proc/thread-self",
+    b"/proc/thread-self/comm",
+    b"/proc/thread-self/../../comm",
+    b"/proc/thread-self/fd/{kept}",
+    b"/proc/mounts",
+    b"/proc/net",
+    b"/proc/net/dev",
+    b"/proc/uptime",
+    b"/proc/1/root/etc/passwd",
+    b"/proc/1/cwd",
+    b"/proc/1/maps",
+    b"/proc/1/comm",
+    b"/proc/sys/kernel/hostname",
+    b"/sys/kernel/notes",
+)
+_WRITTEN: tuple[bytes, ...] = (
+    b"/proc/sys/kernel/core_pattern",
+    b"/proc/sys/kernel/hostname",
+    b"/proc/sys/net/ipv4/ip_forward",
+    b"/proc/self/comm",
+    b"/proc/self/oom_score_adj",
+    b"/proc/self/mem",
+    b"/proc/1/mem",
+    b"/proc/1/comm",
+    b"/etc/passwd",
+)
+"""Opened for writing, and nothing written."""
+_DIRECTORIES = (
+    "directory",
+    "pinned-directory",
+    "kept",
+    "pinned-link",
+    "pipe",
+    "gone-directory",
+    "none",
+    "minus",
+    "odd-cwd",
+    "proc",
+)
+_FROM_DIRECTORIES: tuple[bytes, ...] = (
+    b"inner",
+    b"missing",
+    b".",
+    b"..",
+    b"../file",
+    b"",
+    b"/etc/passwd",
+    b"self/comm",
+    b"inner/",
+)
+
+
+def _names(directory: int) -> set[str]:
+    return set(os.listdir(directory))  # no path, a descriptor
+
+
+def make_tree(root: Path) -> None:
+    """Files of every kind, for any user to be met with."""
+    root.mkdir(mode=0o755)
+    (root / "file").write_text("contents")
+    for name in ("dir", "closed-dir", "unreadable-dir"):
+        (root / name).mkdir()
+        (root / name / "inner").write_text("inner contents")
+    links = {
+        "link": "file",
+        "link-dir": "dir",
+        "link-slash": "dir/",
+        "link-file-slash": "file/",
+        "link-dots": "dir/../file",
+        "link-absolute": str(root / "file"),
+        "link-up": "../" + root.name + "/file",
+        "link-fifo": "fifo",
+        "link-self": "/proc/self",
+        "link-null": "/dev/null",
+        "link-kept": "/proc/self/fd/{kept}",
+        "link-gone": "/dev/fd/{gone}",
+        "dangling": "made",
+        "dangling-far": "nowhere/made",
+        "dangling-slash": "made/",
+        "dangling-twice": "dangling",
+        "loop": "loop",
+        "there": "back",
+        "back": "there",
+        **{f"chain{number}": f"chain{number + 1}" for number in range(_CHAIN - 1)},
+        f"chain{_CHAIN - 1}": "file",
+    }
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    os.mkfifo(root / "fifo")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(root / "socket"))
+    (root / "closed").write_text("closed")
+    (root / "closed").chmod(0)
+    (root / "closed-dir").chmod(0o600)
+    (root / "unreadable-dir").chmod(0o311)
+
+
+class Opens:
+    """Does the operations of the table in one process, which is in the tree."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._numbers: dict[str, int] = {}
+        self._known: dict[str, tuple[int, set[str]]] = {}
+        self._contents: dict[str, tuple[int, bytes]] = {}
+
+    def prepare(self) -> None:
+        """Open what the table refers to; before any filter."""
+        os.setsid()
+        os.chdir(self._root)
+        path = os.O_PATH
+        open_at = {
+            "kept": os.open("file", os.O_RDONLY),
+            "directory": os.open("dir", os.O_RDONLY),
+            "pinned-directory": os.open("dir", path),
+            "pinned-link": os.open("link", path | os.O_NOFOLLOW),
+            "pinned": os.open("file", path),
+            "proc": os.open("/proc", path),
+            "gone": os.open("gone", os.O_RDWR | os.O_CREAT),
+            "memory": os.memfd_create("memory"),
+            "event": os.eventfd(0),
+            "socket": socket.socket().detach(),
+        }
+        Path("gone").unlink()
+        Path("gone-directory").mkdir()
+        open_at["gone-directory"] = os.open("gone-directory", path)
+        Path("gone-directory").rmdir()
+        ends = os.pipe()
+        for number, name in enumerate([*open_at, "pipe", "writing"], 200):
+            source = {**open_at, "pipe": ends[0], "writing": ends[1]}[name]
+            os.dup2(source, number)
+            os.close(source)
+            self._numbers[name] = number
+        odd = (0xDEAD << 32) | (_CWD & 0xFFFFFFFF)
+        self._numbers |= {"": _CWD, "none": 999, "minus": -1, "odd-cwd": odd}
+        self._numbers["pid"] = os.getpid()
+        for link in (Path("link-kept"), Path("link-gone")):
+            target = str(link.readlink()).format(**self._numbers)
+            link.unlink()
+            link.symlink_to(target)
+        for name in (".", "dir", "closed-dir"):
+            number = os.open(name, os.O_RDONLY)
+            self._known[name] = number, _names(number)
+        for name in ("file", "dir/inner", "closed", "closed-dir/inner"):
+            if os.access(name, os.R_OK | os.W_OK):
+                number = os.open(name, os.O_RDWR)
+                self._contents[name] = number, os.read(number, 100)
+
+    def operations(self) -> Iterator[Operation]:
+        """Every operation, in an order that is always the same."""
+        yield from self._in_tree()
+        yield from self._elsewhere()
+        yield from self._from_directories()
+        for path in (b"/dev/null", b"/dev/fd/{kept}", b"/proc/self/fd/{gone}"):
+            for more in _CHANGING:
+                yield "openat", "", path, os.O_WRONLY | more, 0o600
+        for path in (b"@0", b"@1", b"@fault"):
+            yield "openat", "", path, os.O_RDONLY, 0
+            yield "openat", "", path, os.O_CREAT, 0
+
+    def _in_tree(self) -> Iterator[Operation]:
+        for path in _IN_TREE:
+            for more in _HARMLESS + _CHANGING:
+                for access in _ACCESS:
+                    yield "openat", "", path, self._safe(path, access | more), 0o4757
+            yield "open", "", path, self._safe(path, os.O_RDONLY), 0
+            if b"fifo" not in path:
+                yield "creat", "", path, 0, 0o640
+
+    def _elsewhere(self) -> Iterator[Operation]:
+        for path in _ELSEWHERE:
+            for more in _HARMLESS:
+                yield "openat", "", path, self._safe(path, more), 0xFFFFFFFF
+            yield "openat", "", path, self._safe(path, os.O_CREAT | os.O_EXCL), 0
+            yield "open", "", path, self._safe(path, 0), 0
+        for path in _WRITTEN:
+            yield "openat", "", path, os.O_WRONLY, 0
+
+    def _from_directories(self) -> Iterator[Operation]:
+        ways = (0, os.O_NOFOLLOW, os.O_PATH, os.O_CREAT, os.O_DIRECTORY)
+        for directory in _DIRECTORIES:
+            for path in _FROM_DIRECTORIES:
+                for way in ways:
+                    if way != os.O_CREAT or not path.startswith((b"/", b"..")):
+                        yield "openat", directory, path, way, 0o666
+
+    def _safe(self, path: bytes, flags: int) -> int:
+        """No wait for the other end of a FIFO."""
+        waits = b"fifo" in path or b"pipe" in path or b"stdin" in path
+        return flags | os.O_NONBLOCK if waits else flags
+
+    def run(self) -> dict[str, Any]:
+        """Do everything; what is to be seen of each operation, by its name."""
+        os.umask(0o027)
+        seen: dict[str, Any] = {}
+        for operation in self.operations():
+            name, directory, path, flags, mode = operation
+            shown = path if len(path) < 60 else path[:20] + b"...%d" % len(path)
+            key = f"{name} {directory} {shown!r} {flags:#o} {mode:#o}"
+            seen[key] = self._do(*operation)
+        return seen
+
+    def _do(self, name: str, directory: str, path: bytes, flags: int, mode: int) -> Any:
+        for key, number in self._numbers.items():
+            path = path.replace(b"{%s}" % key.encode(), b"%d" % number)
+        result = self._call(name, self._numbers[directory], path, flags, mode)
+        if result < 0:
+            told: Any = errno.errorcode[ctypes.get_errno()]
+        else:
+            told = self._look(result)
+            os.close(result)
+        return told, self._mended()
+
+    def _call(
+        self, name: str, directory: int, path: bytes, flags: int, mode: int
+    ) -> int:
+        pointer: Any = ctypes.c_char_p(path)
+        if path.startswith(b"@"):
+            pointer = ctypes.c_void_p(
+                {b"@0": 0, b"@1": 1, b"@fault": 0xFFFF800000000000}[path]
+            )
+        before = [ctypes.c_long(directory)] if name == "openat" else []
+        after = [ctypes.c_long(flags)] if name != "creat" else []
+        result: int = _LIBRARY.syscall(
+            number_of(name), *before, pointer, *after, ctypes.c_long(mode)
+        )
+        return result
+
+    def _look(self, number: int) -> dict[str, Any]:
+        """All that a program could see of its new open file."""
+        status = os.fstat(number)
+        seen = {
+            "flags": oct(fcntl.fcntl(number, fcntl.F_GETFL)),
+            "on exec": fcntl.fcntl(number, fcntl.F_GETFD),
+            "mode": oct(status.st_mode),
+            "size": status.st_size if stat.S_ISREG(status.st_mode) else 0,
+            "owner": (status.st_uid, status.st_gid),
+            "device": status.st_rdev,
+            "path": self._named(str(Path(f"/proc/self/fd/{number}").readlink())),
+        }
+        flags = fcntl.fcntl(number, fcntl.F_GETFL)
+        is_readable = flags & os.O_ACCMODE in (os.O_RDONLY, os.O_RDWR)
+        if stat.S_ISREG(status.st_mode) and is_readable and not flags & os.O_PATH:
+            try:
+                seen["data"] = self._named(repr(os.read(number, 30)))
+            except OSError as error:
+                seen["data"] = error.errno
+        return seen
+
+    def _named(self, text: str) -> str:
+        """The same for every process and every run."""
+        text = text.replace(str(os.getpid()), "PID")
+        return re.sub(r"#[0-9]+|\[[0-9]+\]|pts/[0-9]+|^b'[0-9]+\.[0-9].*", "N", text)
+
+    def _mended(self) -> list[tuple[str, str, int]]:
+        """What an operation left in the tree; then as if it had not."""
+        left = []
+        for place, (directory, known) in self._known.items():
+            for name in sorted(_names(directory) - known):
+                status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                left.append((f"{place}/{name}", oct(status.st_mode), status.st_size))
+                os.unlink(name, dir_fd=directory)
+        for name, (file, contents) in self._contents.items():
+            size = os.fstat(file).st_size
+            if size != len(contents):
+                left.append((name, "changed", size))
+                os.pwrite(file, contents, 0)
+        return left
