@@ -218,6 +218,24 @@ def test_a_directory_too_large_to_be_looked_through_stays(directory: Path) -> No
     assert outcome.log[1] == ["too much lies below to be looked through"]
 
 
+def test_paths_of_which_each_is_allowed_may_all_move(directory: Path) -> None:
+    """An Allow that has to match every path does not match those of two directories."""
+
+    def act() -> str:
+        os.chdir(directory)
+        for each in ("some/one", "some/two"):
+            Path(each).mkdir(parents=True)
+        return _renamed(AT_FDCWD, "some", AT_FDCWD, "x", 0)
+
+    def refuses(_name: str, candidates: tuple[bytes | None, ...]) -> bool:
+        endings = {each.rpartition(b"/")[2] for each in candidates if each}
+        return len(endings & {b"one", b"two"}) > 1
+
+    outcome = supervised(act, CALLS, _handlers(refuses, {"openat": True}))
+
+    assert outcome.result == DONE
+
+
 def test_without_path_filters_nothing_is_looked_through(directory: Path) -> None:
     def act() -> str:
         os.chdir(directory)

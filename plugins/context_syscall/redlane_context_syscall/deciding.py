@@ -19,6 +19,7 @@ Candidates = tuple[bytes | None, ...]
 """Each path of a call, as written and as it is in truth; None cannot be read."""
 
 _MOST_KEPT = 65_536
+_LONGEST_KEPT = 16  # candidates: whole directories are asked about just once
 _DESCRIBED = frozenset({"pid", "ppid", "command", "session"})
 
 
@@ -103,7 +104,8 @@ class Decisions:
         if ruling is None:
             ruling = self._judge.rule(self._call(notification, name, candidates))
             # An answer to rules that have changed meanwhile must not outlive them.
-            if ruling.lasting and self._judge.generation == generation:
+            is_lasting = ruling.lasting and len(candidates) <= _LONGEST_KEPT
+            if is_lasting and self._judge.generation == generation:
                 if len(kept) >= _MOST_KEPT:
                     kept.clear()
                 kept[key] = ruling

@@ -7,9 +7,10 @@ rename or a link does to paths is judged as opening and removing them would be.
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from errno import ELOOP, ENOENT, ENOTDIR
+from itertools import islice
 
 from redlane_context_syscall.errand import NameRules
 from redlane_context_syscall.kernel.listener import Notification
@@ -20,7 +21,8 @@ __all__ = ["Moved", "Protection"]
 _OPENING = ("open", "openat", "creat")
 _REMOVING = ("unlink", "unlinkat", "rmdir")
 _MOST_ENTRIES = 20_000
-_MOST_SECONDS = 0.5
+_MOST_SECONDS = 2.0
+_AT_ONCE = 256
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -52,7 +54,7 @@ class Protection:
         self, notification: Notification, call: str, path: bytes | None
     ) -> None:
         """Refuse another name for a file that may not be opened under this one."""
-        self._check(notification, call, self._filtered(_OPENING), path)
+        self._check(notification, call, self._filtered(_OPENING), (path,))
 
     def check_moved(self, notification: Notification, call: str, moved: Moved) -> None:
         """Refuse a move of what is protected, or to where it would be.
@@ -63,17 +65,17 @@ class Protection:
         opening, removing = self._filtered(_OPENING), self._filtered(_REMOVING)
         leaving = opening + removing
         arriving = leaving if removing and _exists(*moved.place) else opening
-        self._check(notification, call, leaving, moved.source)
-        self._check(notification, call, arriving, moved.destination)
+        self._check(notification, call, leaving, (moved.source,))
+        self._check(notification, call, arriving, (moved.destination,))
         leaving += self._filtered((call,))
         if not leaving:
             return
         try:
-            for path in _below(*moved.entry):
-                self._check(notification, call, leaving, _joined(moved.source, path))
-                self._check(
-                    notification, call, opening, _joined(moved.destination, path)
-                )
+            for paths in _batches(_below(*moved.entry)):
+                before = [_joined(moved.source, path) for path in paths]
+                self._check(notification, call, leaving, before)
+                after = [_joined(moved.destination, path) for path in paths]
+                self._check(notification, call, opening, after)
         except _UnseenError as error:
             self._decisions.refuse(
                 notification, call, str(error), (moved.source, moved.destination)
@@ -89,17 +91,31 @@ class Protection:
         notification: Notification,
         call: str,
         others: tuple[str, ...],
-        path: bytes | None,
+        paths: Sequence[bytes | None],
     ) -> None:
-        """Refuse the call when any of the others would be refused on that path."""
+        """Refuse the call when any of the others would be refused on one of the paths.
+
+        They are asked about together: what is allowed so is allowed for each of them,
+        since an Allow has to match every path and a Block only one. The reverse does
+        not hold, nor does it of a program that is asked: that looks as it likes.
+        """
         for other in others:
-            if self._decisions.would_block(notification, other, (path,)):
-                self._decisions.refuse(
-                    notification,
-                    call,
-                    f"policies refuse {other} on a path that this would change",
-                    (path,),
-                )
+            is_alone = len(paths) == 1 or self._decisions.is_slow(other)
+            if not is_alone and not self._would_block(notification, other, *paths):
+                continue
+            for path in paths:
+                if self._would_block(notification, other, path):
+                    self._decisions.refuse(
+                        notification,
+                        call,
+                        f"policies refuse {other} on a path that this would change",
+                        (path,),
+                    )
+
+    def _would_block(
+        self, notification: Notification, call: str, *paths: bytes | None
+    ) -> bool:
+        return self._decisions.would_block(notification, call, paths)
 
 
 class _UnseenError(Exception):
@@ -118,6 +134,12 @@ def _exists(parent: int, name: bytes) -> bool:
 
 def _joined(directory: bytes | None, path: bytes) -> bytes | None:
     return None if directory is None else directory.rstrip(b"/") + b"/" + path
+
+
+def _batches(paths: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """So many at a time."""
+    while batch := list(islice(paths, _AT_ONCE)):
+        yield batch
 
 
 def _below(parent: int, name: bytes) -> Iterator[bytes]:
