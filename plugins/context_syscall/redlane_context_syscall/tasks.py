@@ -1,15 +1,30 @@
 """What the kernel tells of a task: who it is to the file system, and its umask."""
 
 import os
-from dataclasses import dataclass
+import re
+from typing import NamedTuple
 
 __all__ = ["Credentials", "Task"]
 
-_LONGEST = 262_144  # a task may have 65,536 supplementary groups, and they are listed
+_LONGEST = 4096  # at once; a task with many supplementary groups has more to tell
+
+# In the kernel's order. A name with line breaks in it comes escaped.
+_STATUS = re.compile(
+    rb"^Umask:\t(?P<umask>[0-7]+)$"
+    rb".*?^Tgid:\t(?P<process>\d+)$"
+    rb".*?^Uid:\t(?P<users>[\d\t]+)$"
+    rb".*?^Gid:\t(?P<groups_of_user>[\d\t]+)$"
+    rb".*?^Groups:\t(?P<groups>[\d ]*)$"
+    rb".*?^CapInh:\t(?P<inheritable>[0-9a-f]+)$"
+    rb".*?^CapPrm:\t(?P<permitted>[0-9a-f]+)$"
+    rb".*?^CapEff:\t(?P<effective>[0-9a-f]+)$"
+    rb".*?^CapBnd:\t(?P<bounding>[0-9a-f]+)$"
+    rb".*?^CapAmb:\t(?P<ambient>[0-9a-f]+)$",
+    re.DOTALL | re.MULTILINE,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(NamedTuple):
     """Who a task is where it touches files; capabilities are masks of bits."""
 
     user: int
@@ -18,8 +33,7 @@ class Credentials:
     effective: int
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One thread as /proc/TID/status has it, in the ids of the reader's namespace."""
 
     credentials: Credentials
@@ -41,37 +55,36 @@ class Task:
         """
         descriptor = os.open(f"/proc/{thread}/status", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            text = os.read(descriptor, _LONGEST)
-            while part := os.read(descriptor, _LONGEST):
+            text = part = os.read(descriptor, _LONGEST)
+            while len(part) == _LONGEST:
+                part = os.read(descriptor, _LONGEST)
                 text += part
         finally:
             os.close(descriptor)
-        try:
-            return cls._parsed(text)
-        except (KeyError, ValueError, IndexError) as error:
-            raise ProcessLookupError(f"thread {thread} tells nothing") from error
+        found = _STATUS.search(text)
+        if found is None:
+            raise ProcessLookupError(f"thread {thread} tells nothing")
+        return cls._told(found)
 
     @classmethod
-    def _parsed(cls, text: bytes) -> "Task":
-        lines = (line.partition(b":") for line in text.splitlines())
-        fields = {name: value for name, _, value in lines}
-        users = tuple(map(int, fields[b"Uid"].split()))
-        user_groups = tuple(map(int, fields[b"Gid"].split()))
+    def _told(cls, status: re.Match[bytes]) -> "Task":
+        users = tuple(map(int, status["users"].split()))
+        groups_of_user = tuple(map(int, status["groups_of_user"].split()))
         return cls(
             credentials=Credentials(
                 user=users[3],
-                group=user_groups[3],
-                groups=tuple(map(int, fields[b"Groups"].split())),
-                effective=int(fields[b"CapEff"], 16),
+                group=groups_of_user[3],
+                groups=tuple(map(int, status["groups"].split())),
+                effective=int(status["effective"], 16),
             ),
-            process=int(fields[b"Tgid"]),
+            process=int(status["process"]),
             users=users,
-            user_groups=user_groups,
-            permitted=int(fields[b"CapPrm"], 16),
-            inheritable=int(fields[b"CapInh"], 16),
-            ambient=int(fields[b"CapAmb"], 16),
-            bounding=int(fields[b"CapBnd"], 16),
-            umask=int(fields[b"Umask"], 8),
+            user_groups=groups_of_user,
+            permitted=int(status["permitted"], 16),
+            inheritable=int(status["inheritable"], 16),
+            ambient=int(status["ambient"], 16),
+            bounding=int(status["bounding"], 16),
+            umask=int(status["umask"], 8),
         )
 
     @property
