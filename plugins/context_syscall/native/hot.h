@@ -76,6 +76,8 @@ struct call {
     struct seccomp_notif notification;
     struct subject subject;
     uint64_t epoch;
+    uint32_t flags;
+    bool is_directory;
     int pin; /* what the path leads to, as O_PATH, to be closed by whoever is asked;
               * -1: nothing is there (ENOENT) */
     char literal[PATH_MAX], canonical[PATH_MAX];
@@ -101,8 +103,7 @@ void hot_free(struct hot *hot);
  * time; never waits for anything but the next call. */
 enum outcome hot_serve(struct hot *hot, struct call *call);
 
-/* The pinned file opened with a caller's flags; -1 with errno. */
-int hot_reopen(const struct hot *hot, int pin, const char *canonical, bool is_directory,
-               uint32_t flags);
+/* Answer what was asked about last; false where Python has to do it from the start. */
+bool hot_allow(struct hot *hot, const struct call *call, bool lasts);
 
 #endif

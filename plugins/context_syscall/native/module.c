@@ -5,14 +5,16 @@
 #include "hot.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct hot_loop {
     PyObject_HEAD
     struct hot hot;
     struct call call;
-    bool is_serving; /* guarded by the interpreter's lock */
+    /* Guarded by the interpreter's lock: */
+    bool is_serving;
+    bool asks;                /* `call` waits for a ruling */
+    unsigned long long token; /* names that question */
 };
 
 static int loop_init(PyObject *object, PyObject *arguments, PyObject *keywords) {
@@ -31,9 +33,17 @@ static int loop_init(PyObject *object, PyObject *arguments, PyObject *keywords) 
     return -1;
 }
 
+/* Nobody may allow any more what was asked about last. */
+static void withdraw(struct hot_loop *self) {
+    self->token++;
+    if (self->asks && self->call.pin >= 0) close(self->call.pin);
+    self->asks = false;
+}
+
 static void loop_dealloc(PyObject *object) {
     struct hot_loop *self = (struct hot_loop *)object;
     PyTypeObject *type = Py_TYPE(object);
+    withdraw(self);
     if (self->hot.rulings.kept) hot_free(&self->hot);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(object);
@@ -47,15 +57,13 @@ static bool is_ready(const struct hot_loop *self) {
     return false;
 }
 
-static PyObject *asked(struct call *call) {
-    PyObject *result = Py_BuildValue(
-        "(y#y#y#iK)", (const char *)&call->notification,
-        (Py_ssize_t)sizeof call->notification, call->literal,
-        (Py_ssize_t)call->subject.literal_length, call->canonical,
-        (Py_ssize_t)call->subject.canonical_length, call->pin,
-        (unsigned long long)call->epoch);
-    if (!result && call->pin >= 0) close(call->pin);
-    return result;
+static PyObject *question(struct hot_loop *self) {
+    const struct call *call = &self->call;
+    self->asks = true;
+    return Py_BuildValue("(y#y#y#K)", (const char *)&call->notification,
+                         (Py_ssize_t)sizeof call->notification, call->literal,
+                         (Py_ssize_t)call->subject.literal_length, call->canonical,
+                         (Py_ssize_t)call->subject.canonical_length, self->token);
 }
 
 static PyObject *loop_serve(PyObject *object, PyObject *nothing) {
@@ -67,45 +75,28 @@ static PyObject *loop_serve(PyObject *object, PyObject *nothing) {
         PyErr_SetString(PyExc_RuntimeError, "another thread receives");
         return NULL;
     }
+    withdraw(self);
     self->is_serving = true;
     Py_BEGIN_ALLOW_THREADS
     outcome = hot_serve(&self->hot, &self->call);
     Py_END_ALLOW_THREADS
     self->is_serving = false;
     if (outcome == INTERRUPTED) Py_RETURN_NONE;
-    if (outcome == ASK) return asked(&self->call);
+    if (outcome == ASK) return question(self);
     return Py_BuildValue("(y#)", (const char *)&self->call.notification,
                          (Py_ssize_t)sizeof self->call.notification);
 }
 
-static PyObject *loop_remember(PyObject *object, PyObject *arguments) {
+/* With the interpreter's lock, so that nobody receives meanwhile: nothing here waits. */
+static PyObject *loop_allow(PyObject *object, PyObject *arguments) {
     struct hot_loop *self = (struct hot_loop *)object;
-    struct subject subject;
-    Py_ssize_t literal, canonical;
-    unsigned long long epoch;
-    if (!is_ready(self) ||
-        !PyArg_ParseTuple(arguments, "iy#y#K", &subject.number, &subject.literal, &literal,
-                          &subject.canonical, &canonical, &epoch))
-        return NULL;
-    subject.literal_length = (size_t)literal;
-    subject.canonical_length = (size_t)canonical;
-    rulings_add(&self->hot.rulings, &subject, epoch);
-    Py_RETURN_NONE;
-}
-
-static PyObject *loop_reopen(PyObject *object, PyObject *arguments) {
-    struct hot_loop *self = (struct hot_loop *)object;
-    int pin, file = -1;
-    const char *canonical;
-    unsigned flags;
-    struct stat about;
-    if (!is_ready(self) || !PyArg_ParseTuple(arguments, "iyI", &pin, &canonical, &flags)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    if (fstat(pin, &about) == 0)
-        file = hot_reopen(&self->hot, pin, canonical, S_ISDIR(about.st_mode), flags);
-    Py_END_ALLOW_THREADS
-    if (file < 0) return PyErr_SetFromErrno(PyExc_OSError);
-    return PyLong_FromLong(file);
+    unsigned long long token;
+    int lasts;
+    if (!is_ready(self) || !PyArg_ParseTuple(arguments, "Kp", &token, &lasts)) return NULL;
+    if (!self->asks || self->token != token || self->is_serving) Py_RETURN_FALSE;
+    bool is_answered = hot_allow(&self->hot, &self->call, lasts);
+    withdraw(self);
+    return PyBool_FromLong(is_answered);
 }
 
 static PyObject *loop_forget(PyObject *object, PyObject *nothing) {
@@ -124,9 +115,8 @@ static PyObject *loop_stand_down(PyObject *object, PyObject *nothing) {
 
 static PyMethodDef methods[] = {
     {"serve", loop_serve, METH_NOARGS, "Answer plain calls until one is not."},
-    {"remember", loop_remember, METH_VARARGS, "Keep that a call is allowed."},
+    {"allow", loop_allow, METH_VARARGS, "Answer what was asked about last."},
     {"forget", loop_forget, METH_NOARGS, "Forget what was allowed."},
-    {"reopen", loop_reopen, METH_VARARGS, "Open a pinned file with a caller's flags."},
     {"stand_down", loop_stand_down, METH_NOARGS, "Answer nothing from now on."},
     {NULL, NULL, 0, NULL}};
 

@@ -190,28 +190,28 @@ static int reopen_by_pin(const struct hot *hot, int pin, int flags) {
     return openat(hot->descriptors, number, flags);
 }
 
-int hot_reopen(const struct hot *hot, int pin, const char *canonical, bool is_directory,
-               uint32_t flags) {
-    int with = (int)(flags & ~(uint32_t)KERNEL_LARGEFILE) | O_CLOEXEC | O_NOCTTY;
-    if (is_directory) {
-        int file = openat(pin, ".", with); /* quicker, but asks for search permission */
+/* The pinned file opened with the caller's flags; -1 with errno. */
+static int reopened(const struct hot *hot, const struct call *call) {
+    int flags = (int)(call->flags & ~(uint32_t)KERNEL_LARGEFILE) | O_CLOEXEC | O_NOCTTY;
+    if (call->is_directory) {
+        int file = openat(call->pin, ".", flags); /* quicker; asks for more permission */
         if (file >= 0) return file;
     }
-    with |= O_NONBLOCK; /* a lease on the file would have the opener wait for its holder */
-    int file = with & O_NOFOLLOW ? reopen_by_name(pin, canonical, (uint64_t)with)
-                                 : reopen_by_pin(hot, pin, with);
-    if (file < 0 || flags & O_NONBLOCK) return file;
-    if (fcntl(file, F_SETFL, with & O_APPEND) == 0) return file;
+    flags |= O_NONBLOCK; /* a lease on it would have the opener wait for its holder */
+    int file = flags & O_NOFOLLOW
+                   ? reopen_by_name(call->pin, call->canonical, (uint64_t)flags)
+                   : reopen_by_pin(hot, call->pin, flags);
+    if (file < 0 || call->flags & O_NONBLOCK) return file;
+    if (fcntl(file, F_SETFL, flags & O_APPEND) == 0) return file;
     close(file);
     return -1;
 }
 
-static enum outcome hand_in(const struct hot *hot, const struct call *call, int file,
-                            uint32_t flags) {
+static enum outcome hand_in(const struct hot *hot, const struct call *call, int file) {
     struct seccomp_notif_addfd handed = {.id = call->notification.id,
                                          .flags = SECCOMP_ADDFD_FLAG_SEND,
                                          .srcfd = (uint32_t)file,
-                                         .newfd_flags = flags & O_CLOEXEC};
+                                         .newfd_flags = call->flags & O_CLOEXEC};
     int result;
     do {
         result = ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &handed);
@@ -231,37 +231,43 @@ static enum outcome refuse(const struct hot *hot, const struct call *call, int r
     return ANSWERED; /* or the caller has gone */
 }
 
-/* What is there: pinned, judged, opened by the pin. */
-static enum outcome answer_pinned(struct hot *hot, struct call *call, uint32_t flags,
-                                  bool is_direct) {
-    struct stat about;
-    if (fstat(call->pin, &about)) return PASS_ON;
-    bool is_directory = S_ISDIR(about.st_mode);
-    if ((!is_directory && !S_ISREG(about.st_mode)) ||
-        !is_on_plain_device(hot, call->pin, about.st_dev) ||
-        !make_canonical(hot, call, is_direct))
-        return PASS_ON;
-    if (!rulings_hold(&hot->rulings, &call->subject, &call->epoch)) return ASK;
-    int file = hot_reopen(hot, call->pin, call->canonical, is_directory, flags);
+/* What is there is opened by the pin; what is not, which programs look for in many
+ * places, is just that. */
+static enum outcome give(const struct hot *hot, const struct call *call) {
+    if (call->pin < 0) return refuse(hot, call, ENOENT);
+    int file = reopened(hot, call);
     if (file < 0) return PASS_ON;
-    enum outcome outcome = hand_in(hot, call, file, flags);
+    enum outcome outcome = hand_in(hot, call, file);
     close(file);
     return outcome;
 }
 
-/* What is not there, which programs look for in many places, is judged as written. */
-static enum outcome answer_missing(struct hot *hot, struct call *call) {
+static enum outcome judge(struct hot *hot, struct call *call) {
     if (!rulings_hold(&hot->rulings, &call->subject, &call->epoch)) return ASK;
-    return refuse(hot, call, ENOENT);
+    return give(hot, call);
 }
 
-static enum outcome answer_from(struct hot *hot, struct call *call, int from,
-                                uint32_t flags) {
+bool hot_allow(struct hot *hot, const struct call *call, bool lasts) {
+    if (lasts) rulings_add(&hot->rulings, &call->subject, call->epoch);
+    return give(hot, call) == ANSWERED;
+}
+
+static enum outcome answer_pinned(struct hot *hot, struct call *call, bool is_direct) {
+    struct stat about;
+    if (fstat(call->pin, &about)) return PASS_ON;
+    call->is_directory = S_ISDIR(about.st_mode);
+    if ((!call->is_directory && !S_ISREG(about.st_mode)) ||
+        !is_on_plain_device(hot, call->pin, about.st_dev) ||
+        !make_canonical(hot, call, is_direct))
+        return PASS_ON;
+    return judge(hot, call);
+}
+
+static enum outcome answer_from(struct hot *hot, struct call *call, int from) {
     bool is_direct;
-    call->pin = pinned(from, call->literal, flags, &is_direct);
-    if (call->pin < 0)
-        return errno == ENOENT && is_direct ? answer_missing(hot, call) : PASS_ON;
-    enum outcome outcome = answer_pinned(hot, call, flags, is_direct);
+    call->pin = pinned(from, call->literal, call->flags, &is_direct);
+    if (call->pin < 0) return errno == ENOENT && is_direct ? judge(hot, call) : PASS_ON;
+    enum outcome outcome = answer_pinned(hot, call, is_direct);
     if (outcome != ASK) close(call->pin);
     return outcome;
 }
@@ -276,10 +282,11 @@ static enum outcome answer(struct hot *hot, struct call *call) {
                                      .literal = call->literal,
                                      .literal_length = (size_t)length,
                                      .canonical = call->canonical};
-    if (*call->literal == '/') return answer_from(hot, call, AT_FDCWD, wanted.flags);
+    call->flags = wanted.flags;
+    if (*call->literal == '/') return answer_from(hot, call, AT_FDCWD);
     int from = directory_of(&hot->threads, notification->pid, wanted.from);
     if (from < 0) return PASS_ON;
-    enum outcome outcome = answer_from(hot, call, from, wanted.flags);
+    enum outcome outcome = answer_from(hot, call, from);
     close(from);
     return outcome;
 }

@@ -8,7 +8,17 @@ from typing import Protocol
 
 from redlane_context_syscall.kernel.listener import Notification
 
-__all__ = ["GO_ON", "Answer", "Descriptor", "Failure", "GoOn", "Handler", "Value"]
+__all__ = [
+    "GIVEN",
+    "GO_ON",
+    "Answer",
+    "Descriptor",
+    "Failure",
+    "Given",
+    "GoOn",
+    "Handler",
+    "Value",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,16 @@ class GoOn(Enum):
 
 GO_ON = GoOn.GO_ON
 
-Answer = Value | Failure | Descriptor | GoOn
+
+class Given(Enum):
+    """The caller has its answer already."""
+
+    GIVEN = "given"
+
+
+GIVEN = Given.GIVEN
+
+Answer = Value | Failure | Descriptor | GoOn | Given
 
 
 class Handler(Protocol):

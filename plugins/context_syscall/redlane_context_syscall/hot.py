@@ -6,13 +6,10 @@ be ruled on; any other comes as it is, untouched, for its handler. So what a cal
 and which of them policies get to see, is the same with the extension and without.
 """
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from errno import ENOENT
 from typing import TYPE_CHECKING
 
-from redlane_context_syscall.calls import Answer, Descriptor, Failure, Handler
+from redlane_context_syscall.calls import GIVEN, Answer, Handler
 from redlane_context_syscall.deciding import Decisions
 from redlane_context_syscall.kernel.features import Features
 from redlane_context_syscall.kernel.listener import Listener, Notification
@@ -24,10 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["HotSource", "is_built"]
 
-_FLAGS_AT = {"open": 1, "openat": 2}
-"""The calls that the extension answers, and which argument their flags are."""
+_Question = tuple[bytes, bytes, bytes, int]
+"""A plain open that nobody has ruled on: its notification, its path as written and as
+it is in truth (empty where nothing is there), and what to name it by."""
 
-_FLAGS = 0xFFFFFFFF
+_ANSWERED = ("open", "openat")
+"""The calls that the extension answers."""
 
 
 def is_built() -> bool:
@@ -41,26 +40,6 @@ def _hot_loop() -> "type[HotLoop] | None":
     except ImportError:
         return None
     return HotLoop
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A plain open that nobody has ruled on: its paths, and the file as O_PATH.
-
-    `pin` is -1, and `canonical` empty, where nothing is there.
-    """
-
-    literal: bytes
-    canonical: bytes
-    pin: int
-    epoch: int
-
-    @property
-    def candidates(self) -> tuple[bytes, ...]:
-        """What is judged; see `Request.check` and `Request.resolved`."""
-        if self.canonical in (b"", self.literal):
-            return (self.literal,)
-        return self.literal, self.canonical
 
 
 class HotSource:
@@ -79,7 +58,7 @@ class HotSource:
         self._listener = listener
         self._world = world
         self._decisions = decisions
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[int, _Question] = {}
         world.on_parting(self._hot.stand_down)
 
     def forget(self) -> None:
@@ -95,66 +74,39 @@ class HotSource:
             return self._listener.receive()
         notification = Notification.unpacked(received[0])
         if len(received) > 1:
-            self._asked[notification.id] = _Asked(*received[1:])
+            self._asked[notification.id] = received
         return notification
 
     def handlers(self, handlers: Mapping[int, Handler]) -> dict[int, Handler]:
         """Handlers by number, those of opens with what is done here before them."""
         before = dict(handlers)
-        for name, flags_at in _FLAGS_AT.items():
+        for name in _ANSWERED:
             number = number_of(name)
             if number in before:
-                before[number] = _Opening(self, name, flags_at, before[number])
+                before[number] = self._opening(name, before[number])
         return before
 
-    def answer(
-        self, notification: Notification, name: str, flags: int
-    ) -> Answer | None:
-        """What a plain open gets; None for its handler to do it from the start."""
-        asked = self._asked.pop(notification.id, None)
-        if asked is None:
-            return None
-        try:
-            return self._judged(notification, name, flags, asked)
-        finally:
-            if asked.pin >= 0:
-                os.close(asked.pin)
+    def _opening(self, name: str, handler: Handler) -> Handler:
+        """A handler of opens that may come half done.
 
-    def _judged(
-        self, notification: Notification, name: str, flags: int, asked: _Asked
-    ) -> Answer | None:
-        """Refusals and flags are the handler's to report, and slow rulings to await."""
-        decisions = self._decisions
-        if decisions.is_slow(name):
-            return None
-        ruling = decisions.ruling(notification, name, asked.candidates)
-        if not ruling.allowed or ruling.flagged:
-            return None
-        if ruling.lasting:
-            number = notification.number
-            self._hot.remember(number, asked.literal, asked.canonical, asked.epoch)
-        if asked.pin < 0:
-            return Failure(ENOENT)
-        try:
-            file = self._hot.reopen(asked.pin, asked.canonical, flags)
-        except OSError:
-            return None
-        return Descriptor(file, bool(flags & os.O_CLOEXEC))
+        Refusals and flags are left to `handler` to report, slow rulings to await, and
+        whatever else comes up to do from the start. One function: every first open of
+        a file comes this way.
+        """
+        asked, allow, decisions = self._asked, self._hot.allow, self._decisions
 
+        def opening(notification: Notification) -> Answer:
+            question = asked.pop(notification.id, None)
+            if question is None or decisions.is_slow(name):
+                return handler(notification)
+            _, literal, canonical, token = question
+            # As `Request` has it: nothing is there, or the path is canonical itself.
+            if canonical in (b"", literal):
+                ruling = decisions.ruling(notification, name, (literal,))
+            else:
+                ruling = decisions.ruling(notification, name, (literal, canonical))
+            if ruling.allowed and not ruling.flagged and allow(token, ruling.lasting):
+                return GIVEN
+            return handler(notification)
 
-class _Opening:
-    """The handler of an open that may come half done."""
-
-    def __init__(
-        self, source: HotSource, name: str, flags_at: int, handler: Handler
-    ) -> None:
-        self._source = source
-        self._name = name
-        self._flags_at = flags_at
-        self._handler = handler
-
-    def __call__(self, notification: Notification) -> Answer:
-        """The answer to one notification."""
-        flags = notification.args[self._flags_at] & _FLAGS
-        answer = self._source.answer(notification, self._name, flags)
-        return self._handler(notification) if answer is None else answer
+        return opening

@@ -14,6 +14,7 @@ from errno import EAGAIN, EPERM
 from typing import Protocol
 
 from redlane_context_syscall.calls import (
+    GIVEN,
     GO_ON,
     Answer,
     Descriptor,
@@ -193,6 +194,8 @@ class Loop:
         listener = self._listener
         if isinstance(answer, Descriptor):
             self._inject(notification, answer)
+        elif answer is GIVEN:
+            return
         elif answer is GO_ON:
             listener.go_on(notification.id)
         elif isinstance(answer, Failure):
