@@ -3,7 +3,7 @@
 .DELETE_ON_ERROR:
 SHELL := /bin/sh
 
-# Debian's own interpreter: only there are python3-systemd and python3-bpfcc seen.
+# Debian's own interpreter: only there is python3-systemd seen.
 PYTHON ?= /usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,7 +17,7 @@ DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(wildcard */pyproject.toml plugi
 EDITABLE := $(foreach each,$(DISTRIBUTIONS),--editable ./$(each))
 # What an editable installation does not follow by itself: metadata and compiled programs.
 INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(each)/setup.py)) \
-	$(wildcard product_core/redlane/wrapper/*.[ch]) product_core/redlane/contexts/shell/programs.py
+	$(wildcard product_core/redlane/wrapper/*.[ch] plugins/*/native/*.[ch]) product_core/redlane/contexts/shell/programs.py
 SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/redlane_*)
 BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 

@@ -79,7 +79,8 @@ if [ -z "$clean" ]; then
     }
 else
     # As in a machine of its own: no network but what brings Debian's packages.
-    mmdebstrap --quiet --variant=buildd --format=null --include=debhelper,python3-venv \
+    mmdebstrap --quiet --variant=buildd --format=null \
+        --include=debhelper,libpython3-dev,python3-venv \
         --customize-hook="mkdir -p \"\$1/redlane\"" \
         --customize-hook="sync-in $scratch /redlane" \
         --customize-hook="unshare --net chroot \"\$1\" sh /redlane/inside.sh /redlane" \

@@ -9,7 +9,7 @@ __all__ = ["BUILT", "NAMES", "apt", "install", "latest"]
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "dist" / "deb"
-NAMES = ("redlane", "redlane-hub")
+NAMES = ("redlane", "redlane-hub", "redlane-plugin-syscall")
 INSTALL_SECONDS = 300.0
 
 

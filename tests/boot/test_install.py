@@ -2,6 +2,7 @@
 
 import pytest
 from boot.machine import Machine
+from boot.packages import NAMES
 from boot.product import add_user, state
 
 SERVICES = ("redlane.service", "redlane-hub.service")
@@ -71,7 +72,7 @@ def test_file_is_whose_it_must_be(machine: Machine, path: str, wanted: str) -> N
 
 
 def test_nobody_but_root_writes_to_what_is_installed(machine: Machine) -> None:
-    ours = "dpkg --listfiles redlane redlane-hub | grep . | sort -u"
+    ours = f"dpkg --listfiles {' '.join(NAMES)} | grep . | sort -u"
     shown = r"xargs -d '\n' stat --format='%A %U %n'"
     for line in machine.run(f"{ours} | {shown}").stdout.splitlines():
         mode, owner, path = line.split(" ", 2)
@@ -97,9 +98,9 @@ def test_starter_policies_are_sound(machine: Machine) -> None:
     machine.run("redlane config check", env={"REDLANE_HOME": "/etc/redlane"})
 
 
-def test_match_types_come_from_the_private_environment(machine: Machine) -> None:
+def test_plugins_come_from_the_private_environment(machine: Machine) -> None:
     listed = machine.run("redlane plugins list").stdout
-    for name in ("Simple", "Regex", "Executable", "McpTool"):
+    for name in ("Simple", "Regex", "Executable", "McpTool", "Syscall"):
         assert name in listed
 
 

@@ -1,6 +1,7 @@
 """An upgrade keeps what people have made, and nothing goes by unjudged meanwhile."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from boot.machine import Machine, booted
 from boot.older import VERSION, previous
-from boot.packages import apt, install
+from boot.packages import NAMES, apt, install
 from boot.product import add_user, hub, main_pid, start, verdict
 
 SETTINGS = "/etc/redlane/settings.json"
@@ -16,7 +17,8 @@ EDITED = "/etc/redlane/policies/shell-system.json"
 UNTOUCHED = "/etc/redlane/policies/shell-history.json"
 HUB_SETTINGS = "/etc/redlane-hub/hub.toml"
 OWN = "/etc/redlane/policies/our-own.json"
-LOG = "/home/ada/log"
+LOG, OPENED = "/home/ada/log", "/home/ada/opened"
+SECRET = "/srv/secret"
 KEEP = ("-o", "Dpkg::Options::=--force-confold")
 LOOP = """\
 while :; do
@@ -24,6 +26,14 @@ while :; do
     bash -c 'echo ran' 2>/dev/null; echo "echo $?"
 done >>~/log
 """
+OPENING = f"""\
+while :; do
+    read -r line <{SECRET}; echo "secret $? $line"
+    read -r line </etc/hostname; echo "free $?"
+done >>~/opened 2>&1
+"""
+AGENTS = {"agent": ("", LOOP), "opener": ("--role calls", OPENING)}
+"""What runs meanwhile: the options of its session, and its script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +51,8 @@ def upgraded(
     tree: Path, debs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Upgraded]:
     place = tmp_path_factory.mktemp("older")
-    core = previous(debs[0], place, (EDITED, UNTOUCHED))
-    older = (core, previous(debs[1], place, (HUB_SETTINGS,)))
+    changed = ((EDITED, UNTOUCHED), (HUB_SETTINGS,), ())
+    older = map(previous, debs, [place] * len(debs), changed)
     binds = {"/debs": debs[0].parent, "/older": place}
     with booted(tree, binds) as machine:
         names = (f"/older/{each.name}" for each in older)
@@ -50,7 +60,7 @@ def upgraded(
         start(machine)
         files = people_make_things(machine)
         before = main_pid(machine)
-        begin_session(machine)
+        begin_sessions(machine)
         apt(machine, *KEEP, "install", *(f"/debs/{each.name}" for each in debs))
         rounds = len(machine.read(LOG).splitlines())
         yield Upgraded(machine, before, files, rounds)
@@ -61,10 +71,16 @@ def people_make_things(machine: Machine) -> dict[str, str]:
     machine.run(f"printf '\\n\\n' >> {EDITED}; printf '# ours\\n' >> {HUB_SETTINGS}")
     settings = json.loads(machine.read(SETTINGS))
     settings["review"] = {"timeout_seconds": 7}
+    settings["system"] = {"user_roles": ["calls"]}
     machine.write(SETTINGS, json.dumps(settings))
     policy = {"id": "our-own", "type": "Regex", "context": "Shell"}
     policy |= {"pattern": "^ours", "action": "Block", "reason": "ours"}
-    machine.write(OWN, json.dumps(policy))
+    calls = {"id": "our-calls", "type": "Regex", "context": "Syscall"}
+    calls |= {"syscall": "openat", "pattern": f"^{SECRET}$"}
+    calls |= {"action": "Block", "reason": "ours"}
+    machine.write(OWN, json.dumps([policy, calls]))
+    role = {"name": "calls", "policies": ["our-calls"]}
+    machine.write("/etc/redlane/roles/calls.json", json.dumps(role))
     machine.run("systemctl reload redlane.service")
     ada = {"email": "ada@example.org", "password": "correct horse"}
     assert hub(machine, "/api/v1/register", ada).status == 201
@@ -72,15 +88,18 @@ def people_make_things(machine: Machine) -> dict[str, str]:
     return {each: machine.read(each) for each in kept}
 
 
-def begin_session(machine: Machine) -> None:
-    """An agent that keeps asking."""
+def begin_sessions(machine: Machine) -> None:
+    """Agents that keep asking, and that keep opening files."""
     add_user(machine, "ada")
     machine.write("/home/ada/kept/file", "kept", owner="ada")
-    machine.write("/home/ada/loop.sh", LOOP, owner="ada")
-    words = "exec redlane run --label agent -- /bin/sh loop.sh"
-    started = "systemd-run --quiet --unit=agent --uid=ada --setenv=HOME=/home/ada"
-    machine.run(f"{started} --working-directory=/home/ada sh -c '{words}'")
+    machine.write(SECRET, "secret\n")
+    for unit, (words, script) in AGENTS.items():
+        machine.write(f"/home/ada/{unit}.sh", script, owner="ada")
+        run = f"exec redlane run --label {unit} {words} -- /bin/sh {unit}.sh"
+        started = f"systemd-run --quiet --unit={unit} --uid=ada --setenv=HOME=/home/ada"
+        machine.run(f"{started} --working-directory=/home/ada sh -c '{run}'")
     machine.until(f"grep -q 'echo 0' {LOG}")
+    machine.until(f"grep -q 'free 0' {OPENED}")
 
 
 def test_new_version_is_installed_and_nothing_fails(upgraded: Upgraded) -> None:
@@ -132,6 +151,18 @@ def test_session_goes_on_after_the_upgrade(upgraded: Upgraded) -> None:
     upgraded.machine.until(later, seconds=60)
 
 
+def test_system_calls_were_judged_throughout(upgraded: Upgraded) -> None:
+    machine = upgraded.machine
+    before = len(machine.read(OPENED).splitlines())
+    later = f"tail -n +{before + 1} {OPENED} | grep -q 'free 0'"
+    machine.until(later, seconds=60)
+    told = [each for each in machine.read(OPENED).splitlines() if each[:6] == "secret"]
+    assert len(told) > 1
+    assert not [each for each in told if each == "secret 0 secret"]
+    shown = machine.run("redlane session list").stdout
+    assert re.search(r"opener, system calls: \d+ exact", shown), shown
+
+
 def test_rules_are_judged_by_the_new_daemon(upgraded: Upgraded) -> None:
     assert verdict(upgraded.machine, "rm -rf /") == "BLOCK"
 
@@ -157,6 +188,6 @@ def test_socket_that_was_disabled_stays_so(
 def test_packages_install_again_after_a_purge(
     fresh: Machine, debs: tuple[Path, ...]
 ) -> None:
-    apt(fresh, "purge", "redlane", "redlane-hub")
+    apt(fresh, "purge", *NAMES)
     install(fresh, debs)
     assert verdict(fresh, "rm -rf /") == "BLOCK"

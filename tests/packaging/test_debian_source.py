@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from hub_operator import operate
 
+from redlane.plugins import CONTEXT_PACKAGES
+
 ROOT = Path(__file__).parents[2]
 DEBIAN = ROOT / "packaging" / "debian"
 UNITS = ROOT / "packaging" / "systemd"
 PACKAGES = ("redlane", "redlane-hub")
-LATER = ("redlane-plugin-syscall", "redlane-plugin-ml", "redlane-proxy")
+LAYERS = ("redlane-plugin-syscall",)
+LATER = ("redlane-plugin-ml", "redlane-proxy")
 PROJECTS = sorted(
     path
     for pattern in ("*/pyproject.toml", "plugins/*/pyproject.toml")
@@ -50,8 +53,11 @@ def section(path: Path, name: str) -> str:
     return found[1] if found else ""
 
 
-def test_the_packages_are_the_two_that_exist() -> None:
-    assert set(stanzas(control())) == {"source", *PACKAGES}
+def test_the_packages_are_those_that_exist() -> None:
+    assert set(stanzas(control())) == {"source", *PACKAGES, *LAYERS}
+    rules = (DEBIAN / "rules").read_text(encoding="utf-8")
+    assert f"\nENVIRONMENTS := {' '.join(PACKAGES)}\n" in rules
+    assert f"\nLAYERS := {' '.join(LAYERS)}\n" in rules
 
 
 @pytest.mark.parametrize("name", LATER)
@@ -70,6 +76,24 @@ def test_a_package_is_bound_to_the_python_that_it_was_built_on(name: str) -> Non
     assert {"${redlane:Python}", "${shlibs:Depends}", "python3-systemd"} <= wanted
     rules = (DEBIAN / "rules").read_text(encoding="utf-8")
     assert "python3 (>= $(SERIES)), python3 (<< $(NEXT))" in rules
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_is_of_one_version_with_what_it_lies_on(name: str) -> None:
+    wanted = relations(stanzas(control())[name]["Depends"])
+    assert {"redlane (= ${binary:Version})", "${shlibs:Depends}"} <= wanted
+    triggers = (DEBIAN / f"{name}.triggers").read_text(encoding="utf-8")
+    assert "activate-noawait redlane-plugins" in triggers.splitlines()
+    for kind, tool in (("postinst", "py3compile"), ("prerm", "py3clean")):
+        script = (DEBIAN / f"{name}.{kind}").read_text(encoding="utf-8")
+        assert f"{tool} -p {name} " in script
+
+
+def test_the_name_that_redlane_tells_to_install_is_a_package() -> None:
+    """`apt install` knows the distribution by its own name as well."""
+    (told,) = CONTEXT_PACKAGES.values()
+    provided = stanzas(control())["redlane-plugin-syscall"]["Provides"]
+    assert relations(provided) == {f"{told} (= ${{binary:Version}})"}
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=lambda path: path.parent.name)

@@ -30,6 +30,7 @@ PLUGINS = {
     "redlane-match-executable": ("Executable", {"pattern": "grep -q rm"}),
     "redlane-match-mcp": ("McpTool", {"tool": "rm"}),
 }
+CONTEXT = "redlane-context-syscall"
 PROGRAMS = ("redlane-sh", "redlane-run")
 CALL = '{"server": "files", "tool": "rm", "arguments": {}}'
 
@@ -46,7 +47,7 @@ def name_of(source: Path) -> str:
 
 
 SOURCE_SUFFIXES = {
-    *(".py", ".c", ".h", ".json", ".typed"),
+    *(".py", ".pyi", ".c", ".h", ".json", ".typed"),
     *(".html", ".css", ".svg"),
 }
 CORE = next(each for each in DISTRIBUTIONS if name_of(each) == "redlane")
@@ -111,12 +112,25 @@ def test_core_is_everything_but_the_sources_of_the_programs(releases: Path) -> N
 
 @pytest.mark.parametrize(
     "source",
-    [each for each in DISTRIBUTIONS if each.parent.name == "plugins"],
+    [each for each in DISTRIBUTIONS if name_of(each) in PLUGINS],
     ids=name_of,
 )
-def test_plugin_is_one_module(releases: Path, source: Path) -> None:
+def test_match_type_is_one_module(releases: Path, source: Path) -> None:
     module = f"{name_of(source).replace('-', '_')}.py"
     assert contents(release(releases, source, "-*.whl")) == {module}
+
+
+def test_context_is_a_package_with_an_extension_for_any_python(releases: Path) -> None:
+    (source,) = (each for each in DISTRIBUTIONS if name_of(each) == CONTEXT)
+    wheel = release(releases, source, "-*.whl")
+    package = source / CONTEXT.replace("-", "_")
+    ours = {
+        str(path.relative_to(source))
+        for path in package.rglob("*")
+        if path.suffix in SOURCE_SUFFIXES
+    }
+    assert contents(wheel) == ours | {f"{package.name}/_hot.abi3.so"}
+    assert re.search(r"-cp311-abi3-linux_\w+\.whl$", wheel.name)
 
 
 def test_hub_brings_its_pages(releases: Path) -> None:
@@ -242,6 +256,15 @@ def test_standard_brings_every_match_type_and_leaves_again(
     pip("--python", python, "uninstall", "--yes", "redlane")
     assert not [*environment.scripts.glob("redlane*")]
     assert not [*environment.site.glob("redlane/**/*")]
+
+
+def test_syscall_brings_the_context_of_that_name(
+    environment: Environment, releases: Path, home: Home
+) -> None:
+    link(importlib.metadata.distribution("pyseccomp"), environment.root / "others")
+    environment.install(releases, "redlane[syscall]")
+    assert "context Syscall" in redlane(environment, home, "plugins", "list").out
+    assert types(environment, home) == set()
 
 
 def test_commands_work_where_they_are_installed(

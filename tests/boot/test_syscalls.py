@@ -1,0 +1,216 @@
+"""System calls of sessions are judged as soon as the context's package is there."""
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from boot.machine import Done, Machine
+from boot.packages import apt
+from boot.product import add_user, ask, start, state
+
+PLUGIN = "redlane-plugin-syscall"
+SECRET, POISON, FREE = "/srv/secret/key", "/srv/poison", "/srv/free"
+AS_IT_IS = "as it is"
+REFUSED, KILLED = 1, 137
+OPENS, RENAMES = ["open", "openat"], ["rename", "renameat", "renameat2"]
+POLICIES: Mapping[str, Mapping[str, object]] = {
+    "calls-file": {"type": "Regex", "syscall": OPENS, "pattern": "^/srv/secret/"},
+    "calls-kill": {
+        "type": "Regex",
+        "syscall": OPENS,
+        "pattern": f"^{POISON}$",
+        "kill": True,
+    },
+    "calls-name": {"type": "Simple", "syscall": ["mkdir", "mkdirat"]},
+    "calls-asked": {
+        "type": "Executable",
+        "syscall": RENAMES,
+        "pattern": "grep -q forbidden",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def calls(machine: Machine) -> Machine:
+    """A machine with a role that holds files, a name and a checker, for everybody."""
+    start(machine)
+    common = {"context": "Syscall", "action": "Block", "reason": "for the tests"}
+    policies = [{"id": name, **common, **each} for name, each in POLICIES.items()]
+    write(machine, "policies/calls.json", policies)
+    write(machine, "roles/calls.json", {"name": "calls", "policies": [*POLICIES]})
+    settings = json.loads(machine.read("/etc/redlane/settings.json"))
+    write(machine, "settings.json", {**settings, "system": {"user_roles": ["calls"]}})
+    for path in (SECRET, POISON, FREE):
+        machine.write(path, f"{AS_IT_IS}\n")
+    machine.run(f"ln -s {SECRET} /srv/link")
+    add_user(machine, "ada")
+    machine.run("redlane reload")
+    return machine
+
+
+@pytest.fixture(params=["root", "ada"])
+def user(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def write(machine: Machine, name: str, content: object) -> None:
+    machine.write(f"/etc/redlane/{name}", json.dumps(content))
+
+
+def held(machine: Machine, *words: str, user: str) -> Done:
+    """Run a command in a session whose system calls are judged."""
+    command = ("redlane", "run", "--role", "calls", "--", *words)
+    return machine.run(command, user=user, check=False)
+
+
+def events(machine: Machine, policy: str) -> list[dict[str, Any]]:
+    """What was told of a policy."""
+    found = ask(machine, "/api/events?limit=1000").body["events"]
+    return [each for each in found if each["policy"] == policy]
+
+
+@pytest.mark.parametrize("path", [SECRET, "/srv/link", "/srv/./secret/../secret/key"])
+def test_file_is_refused_by_any_name(calls: Machine, user: str, path: str) -> None:
+    done = held(calls, "cat", path, user=user)
+    assert (done.returncode, done.stdout) == (REFUSED, "")
+    assert done.stderr == f"cat: {path}: Operation not permitted\n"
+
+
+def test_refusal_is_an_event(calls: Machine, user: str) -> None:
+    before = len(events(calls, "calls-file"))
+    held(calls, "cat", SECRET, user=user)
+    told = events(calls, "calls-file")
+    assert len(told) == before + 1
+    assert {(each["verdict"], each["context"]) for each in told} == {
+        ("BLOCK", "Syscall")
+    }
+
+
+def test_other_file_is_opened(calls: Machine, user: str) -> None:
+    done = held(calls, "cat", FREE, user=user)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{AS_IT_IS}\n", "")
+
+
+def test_process_is_killed_where_the_policy_says_so(calls: Machine, user: str) -> None:
+    script = f"cat {POISON}; echo $?; cat {FREE}"
+    done = held(calls, "dash", "-c", script, user=user)
+    assert done.stdout == f"{KILLED}\n{AS_IT_IS}\n"
+    assert events(calls, "calls-kill")
+
+
+def test_call_is_refused_by_its_name(calls: Machine, user: str) -> None:
+    done = held(calls, "mkdir", "new", user=user)
+    assert "Operation not permitted" in done.stderr
+    assert calls.run("ls -d new", user=user, check=False).returncode
+    assert events(calls, "calls-name")
+
+
+def test_checker_of_the_daemon_is_asked(calls: Machine, user: str) -> None:
+    script = "cd ~ && touch one && mv one two && mv two forbidden"
+    done = held(calls, "dash", "-c", script, user=user)
+    assert done.returncode == REFUSED
+    assert "Operation not permitted" in done.stderr
+    calls.run("rm two", user=user)
+
+
+def test_unit_of_the_machine_is_held_alike(calls: Machine, user: str) -> None:
+    """Whatever filter and rights systemd has given to what starts the session."""
+    words = f"redlane run --role calls -- sh -c 'cat {FREE} {SECRET}'"
+    unit = f"calls-{secrets.token_hex(4)}"
+    started = ("systemd-run", "--quiet", "--wait", "--pipe", f"--unit={unit}")
+    done = calls.run((*started, f"--uid={user}", "sh", "-c", words), check=False)
+    assert done.stdout == f"{AS_IT_IS}\n"
+    assert done.stderr == f"cat: {SECRET}: Operation not permitted\n"
+
+
+@pytest.fixture
+def session(calls: Machine, user: str) -> Iterator[str]:
+    """A session with something running in it."""
+    label = f"calls-{secrets.token_hex(4)}"
+    words = f"redlane run --role calls --label {label} -- sleep infinity"
+    calls.run(f"systemd-run --quiet --collect --uid={user} {words}")
+    calls.until(f"redlane session list | grep -q '{label}.*exact'")
+    listed = ask(calls, "/api/sessions").body["sessions"]
+    (mine,) = (str(each["id"]) for each in listed if each["label"] == label)
+    yield mine
+    calls.run(("redlane", "session", "kill", "--session", mine), check=False)
+
+
+def test_session_tells_how_its_calls_are_held(calls: Machine, session: str) -> None:
+    shown = calls.run(("redlane", "session", "show", "--session", session)).stdout
+    assert "openat: exact" in shown
+    assert "mkdirat: exact" in shown
+
+
+def test_session_is_killed_as_any_other(calls: Machine, session: str) -> None:
+    calls.run(("redlane", "session", "kill", "--session", session))
+    calls.until("! pgrep -x sleep")
+
+
+def test_context_is_among_the_plugins(calls: Machine) -> None:
+    assert "context Syscall" in calls.run("redlane plugins list").stdout
+    checked = calls.run(
+        "redlane config check", env={"REDLANE_HOME": "/etc/redlane"}, check=False
+    )
+    assert "nothing enforces" not in f"{checked.stdout}{checked.stderr}"
+
+
+def test_plain_calls_are_answered_without_python(calls: Machine) -> None:
+    """The package holds the extension, and it loads into this Debian's Python."""
+    code = "from redlane_context_syscall.hot import is_built; print(is_built())"
+    python = "/usr/lib/redlane/bin/python3"
+    assert calls.run((python, "-I", "-c", code)).stdout == "True\n"
+
+
+def test_service_is_given_nothing_for_it(calls: Machine) -> None:
+    """Who starts a session supervises it: the daemon answers questions, as before."""
+    assert not state(calls, "redlane.service", "DropInPaths")
+
+
+@pytest.fixture(scope="module")
+def removed(calls: Machine) -> Machine:
+    """The machine without the package, from here on; a session was running then."""
+    begin_session(calls)
+    apt(calls, "remove", PLUGIN)
+    return calls
+
+
+def begin_session(machine: Machine) -> None:
+    """An agent that keeps trying."""
+    script = f"while :; do cat {SECRET} {FREE}; echo tried; done >>~/log 2>&1"
+    words = ("redlane", "run", "--role", "calls", "--", "dash", "-c", script)
+    started = ("systemd-run", "--quiet", "--uid=ada", "--setenv=HOME=/home/ada")
+    machine.run((*started, *words))
+    machine.until(f"grep -qx '{AS_IT_IS}' /home/ada/log")
+
+
+def test_role_is_refused_once_the_package_is_removed(
+    removed: Machine, user: str
+) -> None:
+    assert not removed.run("find / -xdev -name '*context_syscall*'").stdout
+    done = held(removed, "cat", FREE, user=user)
+    assert done.returncode not in {0, 124}
+    assert not done.stdout
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("redlane: ")
+    assert "redlane-context-syscall" in line
+
+
+def test_role_that_names_no_calls_is_as_ever(removed: Machine) -> None:
+    done = removed.run("redlane run -- cat /srv/free", user="ada")
+    assert (done.stdout, done.stderr) == (f"{AS_IT_IS}\n", "")
+
+
+def test_session_is_held_when_the_package_is_removed(removed: Machine) -> None:
+    """It has loaded what holds it, and is told that nothing answers for it any more."""
+    start(removed)
+    before = len(removed.read("/home/ada/log").splitlines())
+    removed.until(f"[ $(wc -l < /home/ada/log) -gt {before + 10} ]")
+    lines = removed.read("/home/ada/log").splitlines()
+    refusal = f"cat: {SECRET}: Operation not permitted"
+    assert {*lines} <= {AS_IT_IS, "tried", refusal}
+    assert lines.count("tried") in range(
+        lines.count(refusal) - 1, lines.count(refusal) + 1
+    )
