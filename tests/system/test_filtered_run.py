@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -353,9 +353,31 @@ def test_a_frozen_session_goes_on(runner: Runner) -> None:
     assert (out, process.returncode) == ("on\n", 0)
 
 
+class Terminal:
+    """The other end of a terminal: what is typed, and what is to be read there."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._unread = b""
+
+    def type(self, text: bytes) -> None:
+        """Send keys."""
+        os.write(self._descriptor, text)
+
+    def until(self, text: bytes) -> None:
+        """Read on until `text` has come, and not beyond it."""
+        deadline = time.monotonic() + 30
+        while text not in self._unread:
+            assert time.monotonic() < deadline, self._unread
+            if select.select([self._descriptor], [], [], 1)[0]:
+                with suppress(OSError):
+                    self._unread += os.read(self._descriptor, 4096)
+        self._unread = self._unread.partition(text)[2]
+
+
 @contextmanager
-def _at_terminal(words: list[str], user: int | None) -> Iterator[tuple[int, int]]:
-    """A job-control shell at a terminal: its process and the terminal's other end."""
+def _at_terminal(words: Sequence[str], user: int | None) -> Iterator[Terminal]:
+    """A program at a terminal of its own."""
     pid, terminal = pty.fork()
     if not pid:
         os.chdir("/")
@@ -365,7 +387,7 @@ def _at_terminal(words: list[str], user: int | None) -> Iterator[tuple[int, int]
             os.setuid(user)
         os.execvpe(words[0], words, {**os.environ, "PS1": "", "ENV": ""})
     try:
-        yield pid, terminal
+        yield Terminal(terminal)
     finally:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -373,64 +395,56 @@ def _at_terminal(words: list[str], user: int | None) -> Iterator[tuple[int, int]
         os.close(terminal)
 
 
-def _read_until(terminal: int, text: bytes) -> bytes:
-    found = b""
-    deadline = time.monotonic() + 30
-    while text not in found:
-        assert time.monotonic() < deadline, found
-        if select.select([terminal], [], [], 1)[0]:
-            with suppress(OSError):
-                found += os.read(terminal, 4096)
-    return found
-
-
 _SHELL = ("bash", "--norc", "--noprofile", "--noediting", "-i")
 
 
 def test_an_agent_with_jobs_of_its_own_has_the_terminal(runner: Runner) -> None:
     words = runner.words(*_SHELL)
-    with _at_terminal(words, runner.user) as (_, terminal):
-        os.write(terminal, b"sh -c \"echo r''eady; exec cat\"\n")
-        _read_until(terminal, b"ready\r\n")
-        os.write(terminal, b"\x1a")
-        _read_until(terminal, b"Stopped")
-        os.write(terminal, b"echo in''side; fg\n")
-        _read_until(terminal, b"inside\r\n")
-        os.write(terminal, b"on\n")
-        _read_until(terminal, b"on\r\non\r\n")
-        os.write(terminal, b"\x04echo st''atus $?\n")
-        _read_until(terminal, b"status 0\r\n")
+    with _at_terminal(words, runner.user) as terminal:
+        terminal.type(b"sh -c \"echo r''eady; exec cat\"\n")
+        terminal.until(b"ready\r\n")
+        terminal.type(b"\x1a")
+        terminal.until(b"Stopped")
+        terminal.until(b'exec cat"\r\n')
+        terminal.type(b"echo in''side; fg\n")
+        terminal.until(b'exec cat"\r\n')
+        terminal.type(b"on\n")
+        terminal.until(b"on\r\non\r\n")
+        terminal.type(b"\x04echo st''atus $?\n")
+        terminal.until(b"status 0\r\n")
 
 
 def test_an_agent_in_the_background_waits_for_the_terminal(runner: Runner) -> None:
     words = runner.words("/bin/bash", "-c", "read x; echo got-$x")
     line = " ".join(f"'{each}'" for each in words)
-    with _at_terminal(list(_SHELL), runner.user) as (_, terminal):
-        os.write(terminal, line.encode() + b" &\n")
-        os.write(terminal, b"until jobs | grep Sto''pped; do sleep 0.05; done\n")
-        _read_until(terminal, b"Stopped")
-        os.write(terminal, b"fg\n")
-        _read_until(terminal, b"/bin/bash")
-        os.write(terminal, b"here\n")
-        _read_until(terminal, b"got-here\r\n")
+    with _at_terminal(_SHELL, runner.user) as terminal:
+        terminal.type(line.encode() + b" &\n")
+        terminal.type(b"until jobs | grep Sto''pped; do sleep 0.05; done\n")
+        terminal.until(b"Stopped")
+        terminal.type(b"fg\n")
+        terminal.until(b"/bin/bash")
+        terminal.type(b"here\n")
+        terminal.until(b"got-here\r\n")
 
 
 def test_keys_of_the_terminal_stop_and_end_the_agent(runner: Runner) -> None:
     line = (
         "trap \"echo inter''rupted; exit 5\" INT; echo st''arted; "
-        "while :; do read x; echo got-$x; done"
+        "while :; do read -t 0.2 x && echo got-$x; done"
     )
     words = " ".join(f"'{each}'" for each in runner.words("/bin/bash", "-c", line))
-    with _at_terminal(list(_SHELL), runner.user) as (_, terminal):
-        os.write(terminal, words.encode() + b"\n")
-        _read_until(terminal, b"started\r\n")
-        os.write(terminal, b"\x1a")
-        _read_until(terminal, b"Stopped")
-        os.write(terminal, b"echo the she''ll; fg\n")
-        _read_until(terminal, b"the shell\r\n")
-        os.write(terminal, b"again\n")
-        _read_until(terminal, b"got-again\r\n")
-        os.write(terminal, b"\x03")
-        _read_until(terminal, b"interrupted\r\n")
-        os.write(terminal, b"echo status $?\n")
-        _read_until(terminal, b"status 5\r\n")
+    with _at_terminal(_SHELL, runner.user) as terminal:
+        terminal.type(words.encode() + b"\n")
+        terminal.until(b"started\r\n")
+        terminal.type(b"\x1a")
+        terminal.until(b"Stopped")
+        terminal.until(b"done'\r\n")
+        terminal.type(b"echo the she''ll; fg\n")
+        terminal.until(b"the shell\r\n")
+        terminal.until(b"done'\r\n")
+        terminal.type(b"again\n")
+        terminal.until(b"got-again\r\n")
+        terminal.type(b"\x03")
+        terminal.until(b"interrupted\r\n")
+        terminal.type(b"echo status $?\n")
+        terminal.until(b"status 5\r\n")
