@@ -220,3 +220,50 @@ def test_threads_end_with_the_tree() -> None:
         return []
 
     assert forked(run) == []
+
+
+@pytest.mark.parametrize(
+    ("restarts", "seen"), [(False, errno.EINTR), (True, 0)], ids=["ends", "restarts"]
+)
+def test_a_signal_that_is_caught_ends_the_wait(
+    tmp_path: Path, *, restarts: bool, seen: int
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+
+    def opens(kit: Kit, notification: Notification) -> Answer:
+        kit.blocking(notification)
+        kit.log.append("waits")
+        number = openat(AT_FDCWD, os.fsencode(fifo), os.O_RDONLY | os.O_CLOEXEC)
+        os.close(number)
+        return Returned(0)
+
+    def tells(kit: Kit, _notification: Notification) -> Answer:
+        return Returned(len(kit.log))
+
+    def disturb(process: int) -> None:
+        while _tell() < 1:
+            os.sched_yield()
+        os.kill(process, signal.SIGUSR1)
+        while restarts and _tell() < 2:
+            os.sched_yield()
+        if restarts:
+            fifo.open("wb").close()
+
+    def act() -> int:
+        signal.signal(signal.SIGUSR1, lambda *_: None)
+        signal.siginterrupt(signal.SIGUSR1, not restarts)
+        process = os.getpid()
+        pid = os.fork()
+        if not pid:
+            disturb(process)
+            os._exit(0)
+        try:
+            return _ask()
+        except InterruptedError as error:
+            return error.errno or -1
+        finally:
+            os.waitpid(pid, 0)
+
+    handlers = {"sched_get_priority_min": opens, "sched_get_priority_max": tells}
+    assert _served(act, **handlers) == seen

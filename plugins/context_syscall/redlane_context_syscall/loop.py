@@ -13,6 +13,7 @@ from contextlib import suppress
 from errno import EAGAIN, EPERM
 from typing import Protocol
 
+from redlane_context_syscall.adopting import lifted
 from redlane_context_syscall.calls import (
     GIVEN,
     GO_ON,
@@ -127,7 +128,9 @@ class Loop:
         self._threads += 1
         before = threading.stack_size(_STACK_BYTES)
         try:
-            threading.Thread(target=self._run, name="syscalls", daemon=True).start()
+            # A thread begins as who starts it, and has to be the supervisor for good.
+            with lifted():
+                threading.Thread(target=self._run, name="syscalls", daemon=True).start()
         except RuntimeError as error:
             self._threads -= 1
             raise OSError(EAGAIN, "no thread can be started") from error
@@ -174,6 +177,8 @@ class Loop:
             watch.begin(me, notification)
             try:
                 answer = handlers.get(notification.number, otherwise)(notification)
+            except InterruptedError:
+                answer = Failure(watch.interruption(me))
             except OSError as error:
                 answer = Failure(error.errno or EPERM)
             except Exception as error:  # noqa: BLE001  # the boundary, see above

@@ -7,13 +7,15 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from errno import EINTR
 
 from redlane_context_syscall.kernel.listener import Notification
+from redlane_context_syscall.pending import interruption
 
 __all__ = ["Watch"]
 
 _TICK_SECONDS = 0.1
-_WAITING_SECONDS = 1.0
+_WAITING_SECONDS = 0.2
 
 
 class Watch:
@@ -28,7 +30,8 @@ class Watch:
         self._is_valid = is_valid
         self._pass_lead = pass_lead
         self._busy: dict[int, Notification] = {}
-        self._waiting: dict[int, int] = {}
+        self._waiting: dict[int, Notification] = {}
+        self._interrupted: dict[int, int] = {}
         # A signal must only meet a thread that waits: it would break an answer off.
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -57,12 +60,17 @@ class Watch:
             del self._busy[thread]
             if self._waiting:
                 self._waiting.pop(thread, None)
+                self._interrupted.pop(thread, None)
+
+    def interruption(self, thread: int) -> int:
+        """The errno of a call whose wait was broken off, as its caller is to see it."""
+        return self._interrupted.get(thread, EINTR)
 
     def waiting(self, thread: int, notification: Notification) -> None:
         """A thread waits for its call, and does not lead any more."""
         with self._lock:
             if self._busy.get(thread) is notification:
-                self._waiting[thread] = notification.id
+                self._waiting[thread] = notification
         self._wake.set()
 
     def _run(self) -> None:
@@ -102,10 +110,16 @@ class Watch:
         return was_woken
 
     def _interrupt_vain(self) -> None:
-        """Wake the threads whose caller has gone: nobody else may ever do it."""
-        for thread, identity in list(self._waiting.items()):
+        """Wake the threads that wait in vain: nobody else may ever do it.
+
+        Their caller has gone, or has a signal to take, which may be what ends its wait.
+        """
+        for thread, notification in list(self._waiting.items()):
+            errno = interruption(notification.pid)
             with self._lock:
-                waits = self._waiting.get(thread) == identity
-                if waits and not self._is_valid(identity):
+                if self._waiting.get(thread) is not notification:
+                    continue
+                if errno or not self._is_valid(notification.id):
+                    self._interrupted[thread] = errno or EINTR
                     with suppress(ProcessLookupError):
                         signal.pthread_kill(thread, self.SIGNAL)
