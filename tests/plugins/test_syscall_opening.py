@@ -28,7 +28,15 @@ def everybodys() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="redlane-"))
     path.chmod(0o777)
     yield path
-    shutil.rmtree(path)
+    remove(path)
+
+
+def remove(tree: Path) -> None:
+    """Remove directories that even their owner may not look into."""
+    for directory in tree.rglob("*-dir"):
+        if not directory.is_symlink() and directory.is_dir():
+            directory.chmod(0o700)
+    shutil.rmtree(tree)
 
 
 def allowing(kit: Kit) -> Mapping[str, Handler]:
@@ -63,7 +71,7 @@ def test_every_open_is_what_it_would_be_natively(
         return opens.run()
 
     native: dict[str, Any] = forked(natively, user=user)
-    shutil.rmtree(tree)
+    remove(tree)
     outcome = supervised(opens.run, OPENS, allowing, user=user, before=prepare)
     wrong = differences(native, outcome.result)
     assert not wrong, f"{len(wrong)} of {len(native)}:\n" + "\n".join(wrong[:40])
@@ -94,7 +102,7 @@ def test_a_process_that_has_changed_its_user_opens_as_that_user(
         return allowing(kit)
 
     native: dict[str, Any] = forked(natively)
-    shutil.rmtree(tree)
+    remove(tree)
     outcome = supervised(changed, OPENS, apart, before=prepare)
     wrong = differences(native, outcome.result)
     assert not wrong, f"{len(wrong)} of {len(native)}:\n" + "\n".join(wrong[:40])

@@ -140,6 +140,7 @@ def _seen(target: Target, descriptor: int, path: bytes) -> Pin:
     view = target.world.view
     status = os.fstat(descriptor)
     kind = view.kind(descriptor, status.st_dev)
+    path = path.removesuffix(b"/.")
     if _is_canonical(path):
         canonical: bytes | None = path
     else:
@@ -188,7 +189,8 @@ def place_at(target: Target, directory: int, path: bytes) -> Place:
     stem = path.rstrip(b"/")
     before, slash, last = stem.rpartition(b"/")
     name = last + path[len(stem) :] or b"/"
-    held = pin_at(target, directory, before + slash or (b"/" if not stem else b"."))
+    # With the dot, a link before it is one on the way, for which other rules hold.
+    held = pin_at(target, directory, before + slash + b"." if stem else b"/")
     return Place(held.descriptor, name, _joined(held, last))
 
 
