@@ -2,10 +2,12 @@
 
 import ctypes
 import os
+import signal
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from errno import errorcode
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,12 +15,16 @@ import pytest
 from syscall_harness import NOBODY, Decisions, Kit, Outcome, forked, supervised
 from syscall_trees import open_directory
 
+from redlane.api import Ruling, SystemCall
 from redlane_context_syscall.adopting import adopted, lifted
 from redlane_context_syscall.advisory import Advisory
 from redlane_context_syscall.calls import GO_ON, Answer, Handler
 from redlane_context_syscall.changing import CHANGING, Changing
+from redlane_context_syscall.deciding import Decisions as RealDecisions
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.numbers import number_of
+from redlane_context_syscall.opening import Opening
+from redlane_context_syscall.processes import describe, kill_process
 from redlane_context_syscall.removing import Removing
 from redlane_context_syscall.target import Target
 from redlane_context_syscall.tasks import Task
@@ -309,3 +315,77 @@ def test_another_root_directory_is_refused(directory: Path) -> None:
     assert outcome.result == "refused"
     assert outcome.log[1] == ["its process has another root directory"]
     assert stat.S_ISREG((directory / "file").stat().st_mode)
+
+
+@only_root
+def test_a_thread_that_takes_over_is_the_supervisor() -> None:
+    """A thread starts as who starts it: the caller, if that was not put off before."""
+
+    def handlers(kit: Kit) -> Mapping[str, Handler]:
+        made = dict(_handlers(kit))
+        kit.log.clear()
+
+        def rmdir(notification: Notification) -> Answer:
+            kit.log.append(Task.read("thread-self").credentials)
+            target = Target(notification, kit.listener, kit.world)
+            with adopted(target):
+                kit.blocking(notification)
+            return GO_ON
+
+        return {**made, "rmdir": rmdir}
+
+    def act() -> None:
+        _become(1234, 1234)
+        for _ in range(3):
+            with suppress(OSError):
+                os.rmdir("/")  # noqa: PTH106  # as it is called
+
+    outcome = supervised(act, CALLS, handlers)
+
+    assert set(outcome.log) == {Task.read("thread-self").credentials}
+    assert len(outcome.log) == 3
+
+
+class _Killing:
+    """A judge by which every file called `bait` kills who opens it."""
+
+    generation = 1
+    is_slow: frozenset[str] = frozenset()
+
+    def rule(self, call: SystemCall) -> Ruling:
+        is_bait = any(path and path.endswith("bait") for path in call.paths)
+        return Ruling(allowed=not is_bait, kill=True)
+
+    def report(self, call: SystemCall, ruling: Ruling) -> None:
+        """Tell nobody."""
+
+
+@only_root
+def test_who_has_become_another_user_is_killed_as_well(directory: Path) -> None:
+    (directory / "bait").touch()
+
+    def handlers(kit: Kit) -> Mapping[str, Handler]:
+        killing = partial(kill_process, kit.listener)
+        decisions = RealDecisions(_Killing(), describe, killing)  # type: ignore[arg-type]  # of a judge, the half that is used
+        parts = (kit.listener, kit.world, decisions)
+        return {
+            **_handlers(kit),
+            **Opening(*parts, blocking=kit.blocking).handlers(),
+            **Removing(*parts, blocking=kit.blocking).handlers(),
+        }
+
+    def act() -> list[int]:
+        statuses = []
+        for touch in (os.unlink, lambda path: os.open(path, os.O_RDONLY)):
+            pid = os.fork()
+            if pid == 0:
+                _become(1234, 1234)
+                with suppress(OSError):
+                    touch(directory / "bait")
+                os._exit(0)
+            statuses.append(os.waitpid(pid, 0)[1])
+        return statuses
+
+    outcome = supervised(act, (*CALLS, "open", "openat"), handlers)
+
+    assert outcome.result == [signal.SIGKILL, signal.SIGKILL]

@@ -78,13 +78,14 @@ def adopted(
     return _Adoption(target, creating=creating)
 
 
-@contextmanager
-def lifted() -> Iterator[None]:
-    """Be ourselves again for a moment within `adopted`."""
+def lifted() -> AbstractContextManager[object]:
+    """Be ourselves again for a moment within `adopted`; nothing happens outside it."""
     adoption = _LOCAL.adoption
-    if adoption is None:
-        yield
-        return
+    return _NOTHING if adoption is None else _lifted(adoption)
+
+
+@contextmanager
+def _lifted(adoption: "_Adoption") -> Iterator[None]:
     adoption.give_back()
     try:
         yield

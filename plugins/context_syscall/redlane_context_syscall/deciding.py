@@ -10,6 +10,7 @@ from errno import EPERM
 from typing import NoReturn
 
 from redlane.api import Judge, Ruling, SystemCall
+from redlane_context_syscall.adopting import lifted
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.processes import Described
 
@@ -55,7 +56,8 @@ class Decisions:
         self._report(notification, name, candidates, ruling)
         if not ruling.allowed:
             if ruling.kill:
-                self._kill(notification)
+                with lifted():
+                    self._kill(notification)
             raise PermissionError(EPERM, ruling.reason)
 
     def would_block(
@@ -85,7 +87,8 @@ class Decisions:
     ) -> None:
         """Have an event written, with what is known of the caller while it waits."""
         call = self._call(notification, name, candidates)
-        self._judge.report(replace(call, details=dict(call.details)), ruling)
+        with lifted():
+            self._judge.report(replace(call, details=dict(call.details)), ruling)
 
     def is_slow(self, name: str) -> bool:
         """Whether a ruling on such calls may take seconds."""
@@ -102,7 +105,9 @@ class Decisions:
         key = (name, candidates)
         ruling = kept.get(key)
         if ruling is None:
-            ruling = self._judge.rule(self._call(notification, name, candidates))
+            # Who is asked has to see the supervisor, not the caller it acts for.
+            with lifted():
+                ruling = self._judge.rule(self._call(notification, name, candidates))
             # An answer to rules that have changed meanwhile must not outlive them.
             is_lasting = ruling.lasting and len(candidates) <= _LONGEST_KEPT
             if is_lasting and self._judge.generation == generation:
