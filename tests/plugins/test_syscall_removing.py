@@ -1,15 +1,21 @@
 """unlink, unlinkat and rmdir in the caller's place are what they are natively."""
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 from syscall_harness import NOBODY, Decisions, Kit, forked, supervised
-from syscall_trees import AT_FDCWD, Case, difference, open_directory, run_cases
+from syscall_trees import AT_FDCWD, Case, difference, open_directory, raw, run_cases
 
 from redlane_context_syscall.calls import Handler
+from redlane_context_syscall.kernel.system import prctl
+from redlane_context_syscall.protecting import Protection
 from redlane_context_syscall.removing import Removing
+from redlane_context_syscall.renaming import Renaming
 
 CALLS = ("unlink", "unlinkat", "rmdir")
 _REMOVEDIR = 0x200
@@ -128,3 +134,81 @@ def test_removals_do_what_they_do_natively(directory: Path, user: int | None) ->
     asked, unfaithful = emulated.log
     assert not unfaithful
     assert len(asked) >= len(cases)
+
+
+def test_a_path_in_closed_memory_is_refused_with_the_reason(directory: Path) -> None:
+    (directory / "file").touch()
+
+    def act() -> str:
+        prctl(4, 0)  # PR_SET_DUMPABLE
+        try:
+            (directory / "file").unlink()
+        except PermissionError:
+            return "refused"
+        return "done"
+
+    user = None if os.geteuid() else NOBODY
+    outcome = supervised(act, CALLS, _handlers, user=user)
+
+    assert outcome.result == "refused"
+    assert outcome.log[1] == ["its memory is closed to the supervisor"]
+
+
+@pytest.mark.parametrize("call", ["unlink", "rename"])
+def test_a_path_that_changes_while_it_is_judged_removes_nothing_else(
+    directory: Path, call: str
+) -> None:
+    """One thread removes, another has the path lead to what must not be removed."""
+    for each in ("free", "kept"):
+        (directory / each).mkdir()
+    (directory / "kept/file").touch()
+    (directory / "link").symlink_to("free")
+
+    def flip(over: threading.Event) -> None:
+        for each in cycle(("kept", "free")):
+            (directory / "new").symlink_to(each)
+            (directory / "new").replace(directory / "link")
+            if over.is_set():
+                return
+
+    def act() -> int:
+        over = threading.Event()
+        thread = threading.Thread(target=flip, args=(over,))
+        thread.start()
+        removed = 0
+        for _ in range(300):
+            (directory / "free/file").touch()
+            with suppress(PermissionError, FileNotFoundError):
+                if call == "unlink":
+                    raw("unlink", str(directory / "link/file"))
+                else:
+                    raw(
+                        "renameat",
+                        AT_FDCWD,
+                        str(directory / "link/file"),
+                        AT_FDCWD,
+                        "x",
+                    )
+                removed += 1
+        over.set()
+        thread.join()
+        return removed
+
+    def handlers(kit: Kit) -> Mapping[str, Handler]:
+        decisions = Decisions(_is_kept)
+        parts = (kit.listener, kit.world, decisions)
+        protection = Protection(decisions, dict)
+        return {
+            **Removing(*parts, blocking=kit.blocking).handlers(),
+            "renameat": Renaming(*parts, protection, blocking=kit.blocking).renameat,
+        }
+
+    calls = (*CALLS, "renameat")
+    outcome = supervised(act, calls, handlers, before=lambda: os.chdir(directory))
+
+    assert outcome.result > 0
+    assert (directory / "kept/file").exists()
+
+
+def _is_kept(_name: str, candidates: tuple[bytes | None, ...]) -> bool:
+    return any(each is None or each.endswith(b"/kept/file") for each in candidates)

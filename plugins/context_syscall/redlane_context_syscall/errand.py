@@ -47,6 +47,8 @@ class Errand:
         """The path at an address of the caller's memory; to be read only once."""
         try:
             path = self.target.read_string(pointer)
+        except PermissionError:
+            self.refuse("its memory is closed to the supervisor")
         except OSError as error:
             self._literals += (None,)
             return error

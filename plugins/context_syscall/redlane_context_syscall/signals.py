@@ -98,7 +98,11 @@ class Signals:
         """Send the signal through a copy: what is in the table may be exchanged."""
         _check_flags(notification.args[3] & 0xFFFFFFFF)
         caller = Task.read(notification.pid)
-        descriptor = self._copied(notification, caller)
+        try:
+            descriptor = self._copied(notification, caller)
+        except PermissionError:
+            why = "its descriptors are closed to the supervisor"
+            self._decisions.refuse(notification, name, why)
         try:
             victim = _process_behind(descriptor)
             if victim != _DEAD and self._reaches_protected(notification, victim):
