@@ -45,6 +45,8 @@ def _resolved(
         parent = openat2(root, before or b"/", _PATH, 0, RESOLVE_IN_ROOT)
         try:
             directory = view.path_of(parent)
+            if _is_there(parent, name):  # a link to what is not there: it may be made
+                return None
         finally:
             os.close(parent)
         return None if directory is None else directory.rstrip(b"/") + b"/" + name
@@ -52,6 +54,14 @@ def _resolved(
         return view.path_of(pinned)
     finally:
         os.close(pinned)
+
+
+def _is_there(parent: int, name: bytes) -> bool:
+    try:
+        os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _path_of(target: Target, dirfd: int) -> bytes | None:
