@@ -90,6 +90,7 @@ class Opening:
         if rules.is_slow(name):
             self._blocking(notification)
         target = Target(notification, self._listener, world)
+        path: bytes | None = None
         try:
             path = self._read(target, name, address)
             if world.is_one:
@@ -109,7 +110,7 @@ class Opening:
                     )
                 )
         except UnfaithfulError as error:
-            rules.refuse(notification, name, error.reason)
+            rules.refuse(notification, name, error.reason, (path,))
 
     def _read(self, target: Target, name: str, address: int) -> bytes:
         """The path as written; one that cannot be read is judged as just that."""

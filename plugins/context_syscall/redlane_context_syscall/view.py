@@ -67,6 +67,8 @@ _LOCAL = frozenset(
 _FOR_SECONDS = 1.0  # a device number may pass to another file system
 _PATH = os.O_PATH | os.O_CLOEXEC
 _DELETED = b" (deleted)"
+_TOLD = re.compile(rb"/proc/[0-9]+/(stat|statm|status|cmdline)")
+"""What every process may know of every other, and none can change: `ps` reads it."""
 _NUMBER = re.compile(rb"(?<=/)[0-9]+(?=/|$)")
 
 
@@ -88,7 +90,10 @@ class View:
         known = self._kinds.get(device)
         if known is not None and known[1] > now:
             return known[0]
-        number = file_system_type(descriptor)
+        try:
+            number = file_system_type(descriptor)
+        except OSError:
+            number = 0  # a server in user space need not tell
         if number == _PROC:
             kind = Kind.PROC
         else:
@@ -119,6 +124,8 @@ class View:
         if path is None:
             return False
         numbers = [int(each) for each in _NUMBER.findall(path)]
+        if _TOLD.fullmatch(path):
+            return False
         if path.startswith(b"/proc/"):
             is_process = path[6:7].isdigit()
             numbers = numbers[:1] if is_process else []
