@@ -57,6 +57,10 @@ def open_directory() -> Iterator[Path]:
     try:
         yield path
     finally:
+        for top, names, _ in os.walk(path):
+            for name in names:
+                if not (Path(top) / name).is_symlink():
+                    (Path(top) / name).chmod(0o700)
         shutil.rmtree(path)
 
 
