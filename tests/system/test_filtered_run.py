@@ -425,6 +425,8 @@ def test_an_agent_in_the_background_waits_for_the_terminal(runner: Runner) -> No
         terminal.until(b"/bin/bash")
         terminal.type(b"here\n")
         terminal.until(b"got-here\r\n")
+        terminal.type(b"echo st''atus $?\n")
+        terminal.until(b"status 0\r\n")
 
 
 def test_keys_of_the_terminal_stop_and_end_the_agent(runner: Runner) -> None:

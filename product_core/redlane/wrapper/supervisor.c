@@ -65,7 +65,11 @@ static sigset_t handled(const struct session *session) {
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaddset(&set, numbers[i]);
-    if (session->filtered) sigaddset(&set, SIGIO);
+    if (session->filtered) {
+        sigaddset(&set, SIGIO);
+        sigaddset(&set, SIGTTIN); /* passed on by a supervisor that the */
+        sigaddset(&set, SIGTTOU); /* terminal must not stop by itself */
+    }
     return set;
 }
 

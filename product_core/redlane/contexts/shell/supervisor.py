@@ -105,15 +105,18 @@ class Supervisor:
         self,
         command: list[str],
         filtered: Filtered | None = None,
-        follows: Callable[[int], bool] = lambda number: number != signal.SIGSTOP,
+        follows: Callable[[int], bool] | None = None,
     ) -> None:
         """Start the agent; raises FilterError when its filter cannot be loaded.
 
-        `follows` tells, by the signal that has stopped the agent, whether we stop too.
-        A SIGSTOP comes from the daemon, which freezes the session and continues it.
+        `follows` tells, by the signal that has stopped the agent, whether we stop too;
+        by default not at SIGSTOP: the daemon freezes the session, and continues it.
         """
-        self._filtered, self._follows = filtered, follows
-        self._handled = _HANDLED | {signal.SIGIO} if filtered else _HANDLED
+        self._filtered, self._follows = filtered, follows or _is_not_frozen
+        self._handled = _HANDLED
+        if filtered or follows:
+            # Of two supervisors the terminal could stop one alone: each stops alike.
+            self._handled |= {signal.SIGIO, signal.SIGTTIN, signal.SIGTTOU}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, self._handled)
         child = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         supervisor = os.getpid()
@@ -191,6 +194,10 @@ class Supervisor:
                 _tell("some processes of the session could not be ended")
                 return
             signal.sigtimedwait(self._handled, 0.02)
+
+
+def _is_not_frozen(number: int) -> bool:
+    return number != signal.SIGSTOP
 
 
 def _become_agent(
