@@ -105,7 +105,7 @@ def tree(tmp_path: Path) -> Path:
         ("self/comm", "/proc/PID/comm", "comm", "/proc/PID/comm"),
         ("/proc/self/fd/80", "TREE/file", "80", "/proc/PID/fd/80"),
         ("/dev/fd/80", "TREE/file", "80", "/proc/PID/fd/80"),
-        ("/proc/self/fd/81", None, "81", "/proc/PID/fd/81"),
+        ("/proc/self/fd/81", "TREE/gone", "81", "/proc/PID/fd/81"),
         ("/proc/self/cwd/link", "TREE/file", "link", "TREE/link"),
         ("/proc/thread-self", "/proc/PID/task/PID", "thread-self", "/proc/thread-self"),
     ],

@@ -104,14 +104,15 @@ class View:
     def path_of(self, descriptor: int) -> bytes | None:
         """The canonical path of an open file; None where it has none that can be told.
 
-        What has no place in a file system has the kernel's name for it: "pipe:[1]".
+        A file that was removed has the path that it had: here-documents are such. What
+        has no place in a file system has the kernel's name for it: "pipe:[1]".
         """
         try:
             path = os.readlink(b"%d" % descriptor, dir_fd=self.descriptors)
         except OSError:
             return None  # longer than a path can be
         if path.endswith(_DELETED) and not _is_at(descriptor, path):
-            return None
+            return path[: -len(_DELETED)]
         return path
 
     def is_protected(self, path: bytes | None) -> bool:
