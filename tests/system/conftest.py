@@ -63,7 +63,7 @@ def supervisor() -> Iterator[Actor]:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     """A daemon for all tests of a module: role `guard`, and two that are other.
 
-    Of `guard`, which names a system call, nobody but `redlane run` starts sessions.
+    Only `redlane run` starts sessions of role `kernel`, which names a system call.
     """
     home = Home(tmp_path_factory.mktemp("h"))
     home.policies(
@@ -86,8 +86,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
             "pattern": "",
         },
     )
-    home.role("guard", "no-rm", "ask", "sober", "files", "unlink")
-    home.role("asking", "no-rm", "ask")
+    home.role("guard", "no-rm", "ask", "sober", "files")
+    home.role("kernel", "no-rm", "unlink")
     home.role("other", "no-rm")
     home.start("--role", "guard")
     yield home

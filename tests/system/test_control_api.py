@@ -34,14 +34,14 @@ def test_analyze_answers_a_verdict(
     as_text: bool,  # noqa: FBT001  # a table
 ) -> None:
     given = json.dumps(content) if as_text and isinstance(content, dict) else content
-    answer = shared.control.post(
-        "/api/analyze", {"content": given, "context": context, "hold": False}
-    )
+    role = "kernel" if context == "Syscall" and content != "[]" else "guard"
+    question = {"content": given, "context": context, "role": role, "hold": False}
+    answer = shared.control.post("/api/analyze", question)
     assert answer.status == 200
     body = answer.json
     assert (body["verdict"], body["lane"]) == (verdict, lane)
     assert body["context"] == context
-    assert body["role"] == "guard"
+    assert body["role"] == role
     assert body["event"]
     assert body["latency_ms"] >= 0
     assert (body["content"] == "one tea") == (verdict == "MODIFY")
@@ -181,7 +181,7 @@ def test_status_tells_what_is_there(shared: Home) -> None:
     status = shared.control.get("/api/status").json
     assert status["running"] is True
     assert status["policies"] == 5
-    assert status["role_names"] == ["asking", "guard", "other"]
+    assert status["role_names"] == ["guard", "kernel", "other"]
     assert status["default_role"] == "guard"
     assert status["socket"] == str(shared.control.socket)
     assert [each["id"] for each in status["sessions"]] == ["default"]

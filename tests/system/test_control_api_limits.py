@@ -150,8 +150,8 @@ def test_everything_is_served_while_the_yellow_lane_is_full(
             stack.enter_context(shell(shared, b"please %d" % number))
         for number in range(3):
             root = stack.enter_context(actor())
-            opening = {"root_pid": root.pid, "role": "asking"}
-            session = shared.control.post("/api/sessions", opening).json["id"]
+            answer = shared.control.post("/api/sessions", {"root_pid": root.pid})
+            session = answer.json["id"]
             body = {"content": "please", "context": "Shell", "session": session}
             for _ in range(16):
                 stack.enter_context(analyze(shared, body))

@@ -17,7 +17,7 @@ from redlane.control.sockets import withhold_connections
 from redlane.errors import RedlaneError, UsageError
 from redlane.paths import Paths
 
-__all__ = ["register"]
+__all__ = ["register", "run_in_session"]
 
 _LONGEST_LABEL = 200
 _SUPERVISOR_OF_CALLS = """\
@@ -71,11 +71,18 @@ def _run(arguments: argparse.Namespace) -> int:
         command = command[1:]
     if not command:
         raise UsageError("which command? (try: redlane run -- my-agent)")
-    paths = Paths.of_daemon_to_ask(os.environ)
+    label = arguments.label or Path(command[0]).name
+    run_in_session(Paths.of_daemon_to_ask(os.environ), arguments.role, label, command)
+
+
+def run_in_session(
+    paths: Paths, role: str | None, label: str, command: list[str]
+) -> NoReturn:
+    """Become the supervisor of a new session, in which `command` is run."""
     client = Client(paths.socket)
     status = client.get("/api/status")
     withhold_connections(paths.socket)
-    opening = _opening(arguments.role, arguments.label or Path(command[0]).name)
+    opening = _opening(role, label)
     if _is_machines(paths, status):
         opening["restrictions"] = restrictions_of_user(os.environ)
     session = client.post("/api/sessions", opening)

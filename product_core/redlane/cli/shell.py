@@ -6,6 +6,7 @@ from a pipe whose writer waits for answers.
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 from redlane.cli.parser import Commands, add_command
@@ -13,8 +14,11 @@ from redlane.contexts.shell.client.locate import locate
 from redlane.contexts.shell.client.message import EndingError, tell
 from redlane.control.client import Client
 from redlane.errors import DaemonError, UsageError
+from redlane.paths import Paths
 
 __all__ = ["register"]
+
+_COMMAND_LINE = "import sys; from redlane.cli.main import main; sys.exit(main())"
 
 
 def register(commands: Commands) -> None:
@@ -44,6 +48,7 @@ def _shell(arguments: argparse.Namespace) -> int:
     except EndingError as ending:
         tell(ending.message)
         return ending.status
+    _be_supervised(place.socket, arguments)
     if arguments.stream is not None:
         from redlane.contexts.shell.script_stream import run_stream  # noqa: PLC0415  # one of two
 
@@ -51,6 +56,29 @@ def _shell(arguments: argparse.Namespace) -> int:
     from redlane.contexts.shell.terminal import run_terminal  # noqa: PLC0415  # one of two
 
     return run_terminal(place, _role(Path(os.fsdecode(place.socket))))
+
+
+def _be_supervised(socket: bytes, arguments: argparse.Namespace) -> None:
+    """Outside of a session, go on in one where the role's system calls are held.
+
+    Returns where there are none to hold. A daemon that cannot be asked is no obstacle:
+    every command asks it again, and none is run without an answer.
+    """
+    paths = Paths.of_daemon_to_ask(
+        {**os.environ, "REDLANE_SOCKET": os.fsdecode(socket)}
+    )
+    try:
+        session = Client(paths.socket).get("/api/sessions/default")
+    except DaemonError:
+        return
+    if not session["syscalls"]["named"]:
+        return
+    from redlane.cli.run import run_in_session  # noqa: PLC0415  # rarely needed
+
+    stream = [] if arguments.stream is None else ["--stream", str(arguments.stream)]
+    words = ["--", *arguments.words] if arguments.words else []
+    command = [sys.executable, "-I", "-c", _COMMAND_LINE, "shell", *stream, *words]
+    run_in_session(paths, session["role"], "redlane-sh", command)
 
 
 def _role(socket: Path) -> str | None:

@@ -102,4 +102,4 @@ def _session_calls(parts: Collaborators) -> SessionCalls:
 def shell_desk(parts: Collaborators) -> ShellDesk:
     """What answers the shell wrapper, on a socket of its own."""
     judging = Judging(parts.gate, parts.sessions, parts.metrics)
-    return ShellDesk(judging, parts.contents, parts.door)
+    return ShellDesk(judging, parts.contents, parts.door, parts.held)

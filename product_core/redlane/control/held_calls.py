@@ -76,6 +76,10 @@ class HeldCalls:
                 f"{names}: only `redlane run` starts sessions that hold them"
             )
 
+    def names(self, role: str) -> bool:
+        """Whether a role names system calls."""
+        return bool(names_of(self._loaded().ruleset, role))
+
     def check_role(self, session: Session, role: str) -> None:
         """Refuse a role that names more than the filter of a session stops."""
         ruleset = self._loaded().ruleset

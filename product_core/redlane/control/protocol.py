@@ -17,6 +17,7 @@ __all__ = [
     "review_document",
     "shell_answer",
     "split_command",
+    "supervise_line",
     "text_of",
 ]
 
@@ -103,6 +104,12 @@ def shell_answer(judgement: Judgement) -> bytes:
             return b"MODIFY %d\n%b" % (len(verdict.content), verdict.content)
         case _:
             return block_line(_refusal(verdict))
+
+
+def supervise_line(role: str) -> bytes:
+    """The line before a verdict: to be run in a supervised session of `role`."""
+    name = role.encode()
+    return b"SUPERVISE %d\n%b" % (len(name), name)
 
 
 def block_line(reason: str) -> bytes:

@@ -11,6 +11,7 @@ import falcon
 
 from redlane.control.access import Door, refusal
 from redlane.control.callers import Who
+from redlane.control.held_calls import HeldCalls
 from redlane.control.judging import Contents, Judging, Question
 from redlane.control.peers import Peer
 from redlane.control.protocol import (
@@ -18,10 +19,12 @@ from redlane.control.protocol import (
     command_details,
     shell_answer,
     split_command,
+    supervise_line,
 )
 from redlane.control.shell_frames import Frame
 from redlane.errors import RedlaneError
 from redlane.model.policy import Context
+from redlane.model.verdict import Decision
 from redlane.state.reviews import Review
 
 __all__ = ["ShellDesk"]
@@ -32,8 +35,14 @@ _log = logging.getLogger(__name__)
 class ShellDesk:
     """What becomes of one question."""
 
-    def __init__(self, judging: Judging, contents: Contents, door: Door) -> None:
-        """Judge with `judging` what `contents` reads, for whom `door` lets in."""
+    def __init__(
+        self, judging: Judging, contents: Contents, door: Door, held: HeldCalls
+    ) -> None:
+        """Judge with `judging` what `contents` reads, for whom `door` lets in.
+
+        `held` knows which roles name system calls.
+        """
+        self._held = held
         self._judging = judging
         self._contents = contents
         self._door = door
@@ -74,4 +83,12 @@ class ShellDesk:
             details=command_details(arguments, directory),
         )
         judgement = self._judging.judge(question, caller, on_hold)
-        return shell_answer(judgement)
+        answer = shell_answer(judgement)
+        verdict = judgement.verdict
+        goes_on = verdict.decision in (Decision.ALLOW, Decision.MODIFY)
+        # Outside of a session nothing holds the calls of what a command starts.
+        if goes_on and caller.is_outside and verdict.role is not None:
+            self._held.check_opening(verdict.role, (), holds=True)
+            if self._held.names(verdict.role):
+                return supervise_line(verdict.role) + answer
+        return answer

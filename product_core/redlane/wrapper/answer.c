@@ -1,4 +1,5 @@
-/* The daemon's answer: perhaps a line that the command is held, then the verdict.
+/* The daemon's answer: perhaps that the command is held, perhaps that its system calls
+ * are to be supervised, then the verdict.
  *
  * Only the forms that the daemon sends are understood. A truncated or surprising answer
  * is no verdict. */
@@ -8,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { LINE_MAX_BYTES = 128, HELD_MAX = 7 * 86400 };
+enum { LINE_MAX_BYTES = 128, HELD_MAX = 7 * 86400, ROLE_MAX = 8192 };
 
 /* The digits of a number that ends exactly at end; false for anything else. */
 static bool read_number(const char *text, const char *end, size_t *number) {
@@ -48,6 +49,25 @@ enum progress reply_held(struct bytes *reply, char *review, size_t size,
     *seconds = (long)number;
     size_t taken = (size_t)(end + 1 - reply->data);
     memmove(reply->data, end + 1, reply->length - taken);
+    reply->length -= taken;
+    reply->data[reply->length] = '\0';
+    return COMPLETE;
+}
+
+/* Takes "SUPERVISE <length>\n<role>" off the beginning, when it is there: COMPLETE says
+ * that nothing of it is left to wait for. */
+enum progress reply_supervise(struct bytes *reply, struct bytes *role) {
+    const char *end = line_end(reply);
+    if (role->length || !end || !begins(reply, "SUPERVISE ")) return COMPLETE;
+    size_t length, taken = (size_t)(end + 1 - reply->data);
+    if (!read_number(reply->data + strlen("SUPERVISE "), end, &length))
+        return MALFORMED;
+    if (!length || length > ROLE_MAX) return MALFORMED;
+    if (reply->length - taken < length) return WAITING;
+    if (memchr(end + 1, '\0', length)) return MALFORMED;
+    bytes_add(role, end + 1, length);
+    taken += length;
+    memmove(reply->data, reply->data + taken, reply->length - taken);
     reply->length -= taken;
     reply->data[reply->length] = '\0';
     return COMPLETE;

@@ -81,9 +81,9 @@ static bool receive(int link, struct bytes *reply, double deadline) {
     }
 }
 
-/* Takes the line that the command is held, which may come once, and then waits on. */
+/* Takes what may come once before the verdict, and then waits on for that. */
 static enum progress advance(struct bytes *reply, bool *held, double *deadline,
-                             double timeout) {
+                             double timeout, struct bytes *role) {
     char review[65];
     long seconds;
     enum progress progress =
@@ -94,7 +94,8 @@ static enum progress advance(struct bytes *reply, bool *held, double *deadline,
         *deadline = now() + (double)seconds + timeout;
         tell("held for review %s: redlane review allow %s", review, review);
     }
-    return reply_progress(reply);
+    progress = reply_supervise(reply, role);
+    return progress == COMPLETE ? reply_progress(reply) : progress;
 }
 
 void ask(const struct place *place, const struct bytes *question,
@@ -110,7 +111,7 @@ void ask(const struct place *place, const struct bytes *question,
     while (progress == WAITING) {
         if (!receive(link, &reply, deadline))
             refuse("the daemon closed the connection without a verdict; not run");
-        progress = advance(&reply, &held, &deadline, place->timeout);
+        progress = advance(&reply, &held, &deadline, place->timeout, &answer->role);
     }
     if (progress == MALFORMED) refuse_not_understood();
     reply_verdict(&reply, answer);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,9 +30,13 @@ static struct line begin(const struct invocation *invocation) {
     return line;
 }
 
+static _Noreturn void become_supervised(const struct invocation *invocation,
+                                        const char *shell, const struct line *line);
+
 static _Noreturn void become(const struct invocation *invocation, struct line *line) {
     const char *shell = invocation->is_sh ? SH : BASH;
     line->words[line->count] = NULL;
+    if (invocation->role) become_supervised(invocation, shell, line);
     clean_environment();
     execv(shell, line->words);
     refuse("%s: %s; not run", shell, strerror(errno));
@@ -94,6 +99,23 @@ static _Noreturn void become_program(char **words) {
     clean_environment();
     execv(path, words);
     refuse("%s: %s; not run", path, strerror(errno));
+}
+
+/* The shell in a session of its own, where its system calls are held. */
+static void become_supervised(const struct invocation *invocation, const char *shell,
+                              const struct line *line) {
+    struct bytes role = {0};
+    bytes_add_text(&role, "--role=");
+    bytes_add_text(&role, invocation->role);
+    char *fixed[] = {"redlane",    "run", role.data, "--label",
+                     "redlane-sh", "--",  (char *)shell};
+    char **words = allocate(sizeof fixed + (line->count + 1) * sizeof(char *));
+    memcpy(words, fixed, sizeof fixed);
+    memcpy(words + sizeof fixed / sizeof *fixed, line->words + 1,
+           line->count * sizeof(char *));
+    if (setenv("REDLANE_SOCKET", invocation->socket, 1) != 0)
+        refuse("the environment is full; not run");
+    become_program(words);
 }
 
 /* The writer waits for an answer: from here on whole commands are judged and run one

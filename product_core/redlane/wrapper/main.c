@@ -3,13 +3,22 @@
 
 #include <string.h>
 
+/* Asks about the command itself, and learns whether its session has to be another. */
+static void ask_about(struct invocation *invocation, const struct place *place,
+                      const struct bytes *question, struct answer *answer) {
+    ask(place, question, answer);
+    if (!answer->role.length) return;
+    invocation->role = answer->role.data;
+    invocation->socket = place->socket;
+}
+
 static _Noreturn void judge_command(struct invocation *invocation,
                                     const struct place *place) {
     struct bytes question = {0};
     struct answer answer = {0};
     bytes_add_text(&question, invocation->subject);
     add_question(&question, NULL, invocation->arguments);
-    ask(place, &question, &answer);
+    ask_about(invocation, place, &question, &answer);
     run_command(invocation,
                 answer.rewritten ? answer.command.data : invocation->subject);
 }
@@ -26,7 +35,7 @@ static _Noreturn void judge_named_file(struct invocation *invocation,
         bytes_add_text(&question, " ");
         bytes_add_quoted(&question, *argument);
     }
-    ask(place, &question, &answer);
+    ask_about(invocation, place, &question, &answer);
     if (answer.rewritten) run_command(invocation, answer.command.data);
     run_file(invocation, invocation->subject);
 }
@@ -40,7 +49,7 @@ static _Noreturn void judge_file(struct invocation *invocation,
     if (!script.is_text) judge_named_file(invocation, place, &script);
     bytes_add(&question, script.text.data, script.text.length);
     add_question(&question, invocation->subject, invocation->arguments);
-    ask(place, &question, &answer);
+    ask_about(invocation, place, &question, &answer);
     replace_script(&script, answer.rewritten ? &answer.command : &script.text);
     run_file(invocation, script.path);
 }
@@ -52,7 +61,7 @@ static _Noreturn void judge_input(struct invocation *invocation,
     if (!read_script(0, &script, true)) run_stream(invocation, place, &script);
     bytes_add(&question, script.data, script.length);
     add_question(&question, invocation->called, invocation->arguments);
-    ask(place, &question, &answer);
+    ask_about(invocation, place, &question, &answer);
     run_input(invocation, answer.rewritten ? &answer.command : &script);
 }
 

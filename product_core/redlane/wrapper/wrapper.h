@@ -62,6 +62,8 @@ struct invocation {
     const char *rcfile;  /* --rcfile, --init-file */
     const char **options; /* the shell's other options, one idea a word */
     size_t option_count;
+    const char *role;   /* whose session is to supervise the shell; NULL: none */
+    const char *socket; /* of the daemon that says so */
 };
 
 void parse_invocation(struct invocation *invocation, int argc, char **argv);
@@ -85,11 +87,13 @@ bool own_directory(char *directory, size_t size);
 struct answer {
     bool rewritten;
     struct bytes command; /* when rewritten; NUL-terminated beyond its length */
+    struct bytes role;    /* whose session is to supervise it; empty: none */
 };
 
 enum progress { WAITING, COMPLETE, MALFORMED };
 
 enum progress reply_held(struct bytes *reply, char *review, size_t size, long *seconds);
+enum progress reply_supervise(struct bytes *reply, struct bytes *role);
 enum progress reply_progress(const struct bytes *reply);
 void reply_verdict(const struct bytes *reply, struct answer *answer);
 _Noreturn void refuse_not_understood(void);

@@ -1,4 +1,4 @@
-"""The daemon's answer: perhaps a line that the command is held, then the verdict.
+"""The daemon's answer: perhaps that the command is held, or supervised; the verdict.
 
 Only the forms that the daemon sends are understood. A truncated or surprising answer is
 no verdict.
@@ -11,6 +11,7 @@ __all__ = ["MalformedError", "Reply"]
 _ANSWER_MAX = 16 * 1024 * 1024
 _HELD_MAX = 7 * 86400
 _LINE_MAX = 128
+_ROLE_MAX = 8192
 _ID = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
@@ -30,6 +31,8 @@ class Reply:
     def __init__(self) -> None:
         """Begin with nothing received."""
         self._raw = b""
+        self.role: bytes | None = None
+        """The role whose session is to supervise what is run, if one is."""
 
     def add(self, piece: bytes) -> None:
         """Take a piece more."""
@@ -46,8 +49,23 @@ class Reply:
         self._raw = rest
         return review, _number(seconds, _HELD_MAX)
 
+    def _take_role(self) -> bool:
+        """Take "SUPERVISE <length>" and the role; False while some of it is to come."""
+        line, end, rest = self._raw.partition(b"\n")
+        if self.role is not None or not end or not line.startswith(b"SUPERVISE "):
+            return True
+        length = _number(line[10:], _ROLE_MAX)
+        if not length or b"\0" in rest[:length]:
+            raise MalformedError
+        if len(rest) < length:
+            return False
+        self.role, self._raw = rest[:length], rest[length:]
+        return True
+
     def complete(self) -> bool:
         """Whether the verdict has come whole; what is none is an error."""
+        if not self._take_role():
+            return False
         line, end, payload = self._raw.partition(b"\n")
         if not end:
             if len(line) > _LINE_MAX:

@@ -37,6 +37,9 @@ def ask(place: Place, question: bytes, before: bytes = b"") -> bytes | None:
     except OSError:
         refuse(b"the daemon closed the connection without a verdict; not run")
     link.close()
+    if reply.role is not None and not place.supervises:
+        refuse(b"its system calls are to be supervised: start a new shell; not run")
+    place.role = reply.role
     return verdict
 
 

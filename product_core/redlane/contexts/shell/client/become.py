@@ -30,6 +30,8 @@ class Shell:
         self._invocation = invocation
         self._program = program
         self._closed = closed
+        self.place: Place | None = None
+        """Who was asked, and wants perhaps that system calls are supervised."""
 
     def run_command(self, command: bytes) -> "NoReturn":
         """Run a command string, with the arguments that came after it."""
@@ -73,18 +75,31 @@ class Shell:
 
     def _become(self, rest: list[bytes]) -> "NoReturn":
         shell = _SH if self._invocation.is_sh else _BASH
-        self._execute(shell, [*self._words(), *rest])
+        words = [*self._words(), *rest]
+        if self.place is None or self.place.role is None:
+            self._execute(shell, words)
+        # In a session of its own, where its system calls are held.
+        run = [b"redlane", b"run", b"--role=" + self.place.role, b"--label"]
+        run += [b"redlane-sh", b"--", shell, *words[1:]]
+        variables = {b"REDLANE_SOCKET": self.place.socket}
+        path = own_directory(self._program) + b"/redlane"
+        self._execute(path, run, variables)
 
     def _become_program(self, rest: list[bytes]) -> "NoReturn":
         """The command `redlane` beside this program, which every installation has."""
         path = own_directory(self._program) + b"/redlane"
         self._execute(path, [b"redlane", b"shell", *rest])
 
-    def _execute(self, path: bytes, words: list[bytes]) -> "NoReturn":
+    def _execute(
+        self,
+        path: bytes,
+        words: list[bytes],
+        variables: "dict[bytes, bytes] | None" = None,
+    ) -> "NoReturn":
         for number in self._closed:
             posix.set_inheritable(number, False)  # noqa: FBT003  # positional only
         try:
-            posix.execve(path, words, clean_environment())
+            posix.execve(path, words, {**clean_environment(), **(variables or {})})
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             refuse(b"%s: %s; not run" % (path, reason.encode()))

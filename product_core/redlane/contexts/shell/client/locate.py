@@ -23,6 +23,10 @@ class Place:
         except ValueError:
             seconds = 0.0
         self.timeout = seconds if 0 < seconds <= _LONGEST_TIMEOUT else 5.0
+        self.supervises = False
+        """Whether who asks can have the system calls of what is run supervised."""
+        self.role: bytes | None = None
+        """The role under which the last answer wanted that."""
 
 
 def locate(program: bytes, given: bytes = b"") -> Place:

@@ -67,7 +67,9 @@ def _run(words: list[bytes], closed: list[int]) -> None:
     place = locate(words[0])
     if invocation.kind == "terminal":
         shell.run_terminal(place)
+    place.supervises = True
     judge_startup(invocation, place)
+    shell.place = place
     if invocation.kind == "command":
         question = b"\0".join((invocation.subject, *invocation.arguments))
         rewritten = ask(place, question)
