@@ -303,6 +303,38 @@ def test_checkers_are_asked_where_they_run(
     assert asked["hold"] is False
 
 
+def test_checkers_wait_for_a_daemon_that_comes_back() -> None:
+    daemon = Daemon(CHECK, timeout_seconds=20)
+    daemon.verdict = {"verdict": "ALLOW", "policy": None}
+    judge = judged(daemon)
+    daemon.become(DaemonError("gone"))
+    found: list[Any] = []
+    call = SystemCall("execve", ("/bin/ls",))
+    asking = threading.Thread(target=lambda: found.append(judge.rule(call)))
+    asking.start()
+    wait_for(lambda: len(daemon.asked) > 1)
+    assert found == []
+    daemon.become(None)
+    asking.join(20)
+    assert found[0].allowed
+
+
+def test_who_fails_to_listen_does_not_end_the_following(followed: Followed) -> None:
+    daemon, judge, _ = followed(BLOCK)
+    told: list[int] = []
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    judge.on_change(fail)
+    judge.on_change(lambda: told.append(judge.generation))
+    for number in ("2", "3"):
+        before = len(told)
+        daemon.become(generation=number, policies=[])
+        wait_for(lambda: len(told) > before)  # noqa: B023  # called at once
+    assert judge.rule(ETC).allowed
+
+
 def test_what_the_daemon_has_recorded_is_not_told_again(followed: Followed) -> None:
     daemon, judge, link = followed(BLOCK, CHECK)
     for call in (SystemCall("execve", ("/bin/ls",)), ETC):

@@ -104,20 +104,29 @@ class Link:
         self._call("POST", self._path, describe())
 
     def ask(self, content: Mapping[str, object]) -> Mapping[str, Any]:
-        """The daemon's own verdict on a call; raises RedlaneError without one."""
-        answer = self._call(
-            "POST",
-            "/api/analyze",
-            {
-                "content": content,
-                "context": "Syscall",
-                "session": self._session,
-                "hold": False,
-            },
-        )
-        if not isinstance(answer, Mapping):
-            raise RedlaneError("the daemon's answer is no verdict")
-        return answer
+        """The daemon's own verdict on a call; raises RedlaneError without one.
+
+        One that is away is waited for, as long as calls wait at all.
+        """
+        question = {
+            "content": content,
+            "context": "Syscall",
+            "session": self._session,
+            "hold": False,
+        }
+        end = time.monotonic() + self.rules.timeout_seconds
+        while True:
+            try:
+                answer = self._call("POST", "/api/analyze", question)
+            except NotServedError:
+                raise
+            except RedlaneError:
+                if time.monotonic() >= end or self._over.wait(_FIRST_PAUSE):
+                    raise
+            else:
+                if not isinstance(answer, Mapping):
+                    raise RedlaneError("the daemon's answer is no verdict")
+                return answer
 
     def report(self, report: CallReport) -> None:
         """Have an event written, soon; never waits."""
@@ -199,7 +208,7 @@ class Link:
             self._state = _State(before.generation + 1, rules, away)
             self._changed.notify_all()
         for tell in self._listeners:
-            tell()
+            fail_closed(tell, _unheard)  # one that fails must not end the following
         return True
 
     def _announce_again(self) -> None:
@@ -232,3 +241,7 @@ class Link:
                 self._reports.put(each)
             return False
         return True
+
+
+def _unheard(_reason: str) -> None:
+    """Nothing: who listens reads the generation as well."""

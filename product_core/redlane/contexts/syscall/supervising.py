@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from redlane.contexts.syscall.judge import SessionJudge
 from redlane.contexts.syscall.launching import Launch
 from redlane.contexts.syscall.link import Link
-from redlane.model.supervision import ContextService, GuardOptions
+from redlane.engine.boundary import fail_closed
+from redlane.model.supervision import ContextService, Coverage, GuardOptions
 
 __all__ = ["Supervision"]
 
@@ -41,11 +42,12 @@ class Supervision:
 
     def stop(self) -> None:
         """Refuse what is still asked, and tell the daemon what it has not heard."""
-        self._guard.stop()
+        fail_closed(self._guard.stop, lambda _: None)  # its listener ends with us
         self._link.finish()
 
     def _description(self) -> Mapping[str, object]:
-        """What the filter stops, and how each system call is held."""
+        """What the filter stops, and how each system call is held, if that is known."""
+        coverage: tuple[Coverage, ...] = fail_closed(self._guard.coverage, lambda _: ())
         return {
             "filter": {"syscalls": self._filtered, "namespaces": self._namespaces},
             "coverage": [
@@ -55,6 +57,6 @@ class Supervision:
                     "by": each.by,
                     "reason": each.reason,
                 }
-                for each in self._guard.coverage()
+                for each in coverage
             ],
         }
