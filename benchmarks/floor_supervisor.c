@@ -13,6 +13,7 @@
 #include <linux/filter.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -164,13 +165,19 @@ static void reply(int listener, const struct seccomp_notif *call, bool emulate) 
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
+/* Whether nobody is left under the filter: waiting for calls fails at once then. */
+static bool is_deserted(int listener) {
+    struct pollfd end = {.fd = listener};
+    return poll(&end, 1, 0) > 0;
+}
+
 static void serve(int listener, bool emulate) {
     struct seccomp_notif call;
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, (unsigned long)SYNC_WAKE_UP);
-    for (;;) {
+    do {
         memset(&call, 0, sizeof call);
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0) reply(listener, &call, emulate);
-    }
+    } while (call.id || !is_deserted(listener));
 }
 
 int main(int count, char **words) {
@@ -194,6 +201,7 @@ int main(int count, char **words) {
         own_descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (write(sockets[0], "", 1) != 1) return 126;
         serve(listener, strcmp(words[1], "emulate") == 0);
+        return 0;
     }
     int status;
     if (child < 0 || waitpid(child, &status, 0) < 0) return 126;
