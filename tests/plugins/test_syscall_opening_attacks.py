@@ -218,6 +218,22 @@ def test_nothing_of_a_protected_process_is_opened(tmp_path: Path) -> None:
     assert outcome.log[1]
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="control groups are root's to write to")
+def test_a_session_cannot_leave_its_control_group() -> None:
+    mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    where = next((each[1] for each in mounts if each[2].startswith("cgroup")), None)
+    if where is None:
+        pytest.skip("no control groups are mounted")
+    file = f"{where}/cgroup.procs"
+
+    def act() -> list[str]:
+        ways = (os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_NOFOLLOW)
+        return [tried(file, flags) for flags in (*ways, os.O_WRONLY | os.O_CREAT)]
+
+    outcome = supervised(act, OPENS, guarding(lambda *_: False))
+    assert outcome.result == ["opened", "EPERM", "EPERM", "EPERM"]
+
+
 def test_a_failed_handover_leaves_nothing_made_or_emptied(tmp_path: Path) -> None:
     (tmp_path / "full").write_text("contents")
 

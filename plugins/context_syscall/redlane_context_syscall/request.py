@@ -10,11 +10,13 @@ from redlane_context_syscall.adopting import UnfaithfulError, adopted
 from redlane_context_syscall.calls import Descriptor
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.target import Target
+from redlane_context_syscall.view import Kind
 from redlane_context_syscall.walking import failure
 
 __all__ = ["Request", "Rules"]
 
 _Resolved = TypeVar("_Resolved")
+_WRITING = os.O_WRONLY | os.O_RDWR
 
 
 class Rules(Protocol):
@@ -119,5 +121,18 @@ class Request:
             raise failure(EMFILE)
 
     def answer(self, number: int, undo: Callable[[], None] | None = None) -> Descriptor:
-        """Hand over an open file of ours."""
+        """Hand over an open file of ours, unless it could be used against the session.
+
+        Who may write to control groups can take a process out of the session's, and
+        stop or kill those that guard it.
+        """
+        if self.flags & _WRITING and self._is_of_cgroups(number):
+            os.close(number)
+            raise UnfaithfulError("control groups are closed to the session")
         return Descriptor(number, bool(self.flags & os.O_CLOEXEC), undo)
+
+    def _is_of_cgroups(self, number: int) -> bool:
+        world = self.target.world
+        if world.allows_namespaces:  # what makes containers makes groups for them
+            return False
+        return world.view.kind(number, os.fstat(number).st_dev) is Kind.CGROUP

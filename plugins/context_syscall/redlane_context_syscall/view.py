@@ -16,9 +16,11 @@ __all__ = ["Kind", "View"]
 class Kind(Enum):
     """What a file system asks for, of whoever opens something on it in another's place.
 
-    PROC: it shows each process something else. SLOW: it may wait for somebody.
+    PROC: it shows each process something else. SLOW: it may wait for somebody. CGROUP:
+    writing to it moves, stops and kills processes.
     """
 
+    CGROUP = "cgroup"
     LOCAL = "local"
     PROC = "proc"
     SLOW = "slow"
@@ -48,8 +50,6 @@ _LOCAL = frozenset(
         0x958458F6,  # hugetlbfs
         0x1CD1,  # devpts
         0x62656572,  # sysfs
-        0x63677270,  # cgroup2
-        0x27E0EB,  # cgroup
         0x64626720,  # debugfs
         0x74726163,  # tracefs
         0x73636673,  # securityfs
@@ -63,6 +63,8 @@ _LOCAL = frozenset(
         0x42494E4D,  # binfmt_misc
     }
 )
+
+_CGROUP = frozenset({0x63677270, 0x27E0EB})  # version 2, version 1
 
 _FOR_SECONDS = 1.0  # a device number may pass to another file system
 _PATH = os.O_PATH | os.O_CLOEXEC
@@ -96,6 +98,8 @@ class View:
             number = 0  # a server in user space need not tell
         if number == _PROC:
             kind = Kind.PROC
+        elif number in _CGROUP:
+            kind = Kind.CGROUP
         else:
             kind = Kind.LOCAL if number in _LOCAL else Kind.SLOW
         self._kinds[device] = kind, now + _FOR_SECONDS
