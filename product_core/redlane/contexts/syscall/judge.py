@@ -140,7 +140,7 @@ def _told(call: SystemCall) -> dict[str, object]:
     """
     told = document_of_call(call)
     told["paths"] = [each if _is_text(each) else None for each in call.paths]
-    return {name: value for name, value in told.items() if name != "session"}
+    return told
 
 
 def _is_text(path: str | None) -> bool:
