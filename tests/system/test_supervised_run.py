@@ -292,9 +292,9 @@ def test_session_ends_with_the_process_that_started_the_agent(
 
 def test_signal_to_the_supervisor_is_the_agents(home: Home, redlane: Path) -> None:
     with agent(home, redlane) as made:
-        assert made.ask("trap 'echo taken' USR1; echo set") == "set"
+        assert made.ask("trap 'taken=yes' USR1; echo set") == "set"
         os.kill(made.process.pid, signal.SIGUSR1)
-        assert made.ask("true") == "taken"
+        wait_for(lambda: made.ask("echo .$taken") == ".yes")
 
 
 def test_supervisor_cannot_be_looked_into(home: Home, redlane: Path) -> None:
