@@ -91,6 +91,8 @@ def print_workloads(
 
 def print_threads(place: Path, under: Sequence[Configuration]) -> None:
     """How evenly threads that open at once get their turn."""
+    # Among equals of that kind, one that never waits would leave the others no turn.
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     print(f"\n{THREADS} threads open one file at once for {THREAD_SECONDS} s\n")
     words = (str(place / "opener"), "threads", "file", str(THREADS))
     rows = []
