@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from redlane.api import Coverage, Enforcement
+from redlane_context_syscall.hot import is_built
 from redlane_context_syscall.kernel.features import Features
 from redlane_context_syscall.numbers import number_of
 from redlane_context_syscall.roads import EXACT, closed
@@ -10,6 +11,8 @@ from redlane_context_syscall.roads import EXACT, closed
 __all__ = ["coverage"]
 
 _OPENS = frozenset({"open", "openat", "creat"})
+_ANSWERED = frozenset({"open", "openat"})
+_SLOWLY = "more slowly than it could be: the compiled extension is not installed"
 _EMULATED = "done by the supervisor in the caller's place"
 _JUDGED = "judged, then left to the kernel"
 
@@ -59,6 +62,8 @@ def _of_exact(name: str, features: Features) -> Coverage:
     if name in _OPENS and not features.injects:
         reason = f"{_linux(features)} takes no open files from a supervisor (5.9 does)"
         return Coverage(name, Enforcement.ADVISORY, _JUDGED, reason)
+    if name in _ANSWERED and not is_built():
+        return Coverage(name, Enforcement.EXACT, _EMULATED, _SLOWLY)
     return Coverage(name, Enforcement.EXACT, _EMULATED)
 
 
