@@ -29,7 +29,7 @@ done >>~/log
 OPENING = f"""\
 while :; do
     read -r line <{SECRET}; echo "secret $? $line"
-    read -r line </etc/hostname; echo "free $?"
+    read -r line </etc/passwd; echo "free $?"; sleep 0.05
 done >>~/opened 2>&1
 """
 AGENTS = {"agent": ("", LOOP), "opener": ("--role calls", OPENING)}
