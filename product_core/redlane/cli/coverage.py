@@ -1,22 +1,28 @@
 """How the system calls of a session are held, as people read it."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 __all__ = ["coverage_lines", "coverage_summary"]
 
 _FIRMEST_FIRST = ("exact", "in kernel", "advisory", "not available")
+_MOST_NAMES = 12
 
 
 def coverage_summary(calls: Mapping[str, Any]) -> str:
-    """`9 exact, 2 advisory`, why nothing goes on, or "" where none are held."""
+    """`exact: open, unlink; advisory: connect`, or why nothing goes on, or ""."""
     if calls["problem"]:
         return f"everything is blocked: {calls['problem']}"
-    counts = Counter(each["enforcement"] for each in calls["coverage"])
-    return ", ".join(
-        f"{counts[name]} {name}" for name in _FIRMEST_FIRST if counts[name]
+    found = (
+        (kind, [e["syscall"] for e in calls["coverage"] if e["enforcement"] == kind])
+        for kind in _FIRMEST_FIRST
     )
+    return "; ".join(f"{kind}: {_listed(names)}" for kind, names in found if names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + rest
 
 
 def coverage_lines(calls: Mapping[str, Any]) -> Iterator[str]:
