@@ -319,6 +319,42 @@ def test_checkers_wait_for_a_daemon_that_comes_back() -> None:
     assert found[0].allowed
 
 
+def test_report_that_is_on_its_way_is_waited_for_at_the_end(
+    followed: Followed,
+) -> None:
+    daemon, judge, link = followed(BLOCK)
+    is_told, may_go_on = threading.Event(), threading.Event()
+
+    class Slow(list[Mapping[str, Any]]):
+        def append(self, body: Mapping[str, Any]) -> None:
+            is_told.set()
+            assert may_go_on.wait(20)
+            super().append(body)
+
+    daemon.told = Slow()
+    judge.report(ETC, judge.rule(ETC))
+    assert is_told.wait(20)
+    ending = threading.Thread(target=link.finish)
+    ending.start()
+    ending.join(0.2)
+    assert ending.is_alive()
+    may_go_on.set()
+    ending.join(20)
+    (told,) = daemon.told
+    assert [each["policy"] for each in told["events"]] == ["etc"]
+
+
+def test_nobody_waits_for_reports_at_the_end() -> None:
+    reports = Reports()
+    waiting = threading.Thread(target=lambda: reports.take(1, 60))
+    waiting.start()
+    reports.close()
+    waiting.join(20)
+    assert not waiting.is_alive()
+    reports.put(report("/a"))
+    assert len(reports.take(1, 60)) == 1
+
+
 def test_who_fails_to_listen_does_not_end_the_following(followed: Followed) -> None:
     daemon, judge, _ = followed(BLOCK)
     told: list[int] = []

@@ -24,6 +24,8 @@ _REFUSED_PAUSE = 1.0
 _CROWDED_SECONDS = 1.0
 """Sooner than this nothing new is answered only where too many wait for news."""
 _MOST_REPORTED = 100
+_LAST_SECONDS = 5.0
+"""How long the end of a session waits for a report that is on its way."""
 
 
 class NotServedError(RedlaneError):
@@ -70,6 +72,7 @@ class Link:
         self._changed = threading.Condition()
         self._over = threading.Event()
         self._reports = Reports()
+        self._telling: threading.Thread | None = None
         self._listeners: list[Callable[[], None]] = []
         self._announced: Callable[[], Mapping[str, object]] | None = None
         self._state = _State(1, read(call("GET", self._path)))
@@ -134,15 +137,22 @@ class Link:
 
     def start(self) -> None:
         """Follow the rules from now on, and report."""
-        for work in (self._follow, self._tell):
-            name = f"link{work.__name__}"
-            threading.Thread(target=work, name=name, daemon=True).start()
+        follow, self._telling = (
+            threading.Thread(target=work, name=f"link{work.__name__}", daemon=True)
+            for work in (self._follow, self._tell)
+        )
+        follow.start()
+        self._telling.start()
 
     def finish(self) -> None:
         """Tell what is left, once, and let go of everybody who waits."""
         self._over.set()
         with self._changed:
             self._changed.notify_all()
+        self._reports.close()
+        # What its thread has taken is in nobody else's hands, and would be lost.
+        if self._telling is not None:
+            self._telling.join(_LAST_SECONDS)
         while (left := self._reports.take(_MOST_REPORTED, 0)) and self._told(left):
             continue
 

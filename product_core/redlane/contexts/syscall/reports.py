@@ -66,6 +66,7 @@ class Reports:
         self._most = most
         self._came = threading.Condition()
         self._kept: OrderedDict[tuple[object, ...], CallReport] = OrderedDict()
+        self._closed = False
 
     def put(self, report: CallReport) -> None:
         """Keep a report; where there is no room, with others of its kind."""
@@ -76,10 +77,16 @@ class Reports:
     def take(self, most: int, seconds: float) -> list[CallReport]:
         """The oldest reports; waits so long for one. Who cannot tell puts them back."""
         with self._came:
-            if not self._kept:
+            if not self._kept and not self._closed:
                 self._came.wait(seconds)
             count = min(most, len(self._kept))
             return [self._kept.popitem(last=False)[1] for _ in range(count)]
+
+    def close(self) -> None:
+        """Let nobody wait for a report any more; what is kept can still be taken."""
+        with self._came:
+            self._closed = True
+            self._came.notify_all()
 
     def _add(self, report: CallReport) -> None:
         known = self._kept.get(report.key)
