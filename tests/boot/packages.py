@@ -5,7 +5,7 @@ from pathlib import Path
 
 from boot.machine import Done, Machine
 
-__all__ = ["BUILT", "NAMES", "apt", "install", "latest"]
+__all__ = ["BUILT", "NAMES", "ROOT", "apt", "install", "latest"]
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "dist" / "deb"

@@ -1,13 +1,14 @@
 """System calls of sessions are judged as soon as the context's package is there."""
 
 import json
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from boot.machine import Done, Machine
-from boot.packages import apt
+from boot.packages import ROOT, apt
 from boot.product import add_user, ask, start, state
 
 PLUGIN = "redlane-plugin-syscall"
@@ -115,14 +116,39 @@ def test_checker_of_the_daemon_is_asked(calls: Machine, user: str) -> None:
     calls.run("rm two", user=user)
 
 
-def test_unit_of_the_machine_is_held_alike(calls: Machine, user: str) -> None:
-    """Whatever filter and rights systemd has given to what starts the session."""
-    words = f"redlane run --role calls -- sh -c 'cat {FREE} {SECRET}'"
-    unit = f"calls-{secrets.token_hex(4)}"
-    started = ("systemd-run", "--quiet", "--wait", "--pipe", f"--unit={unit}")
-    done = calls.run((*started, f"--uid={user}", "sh", "-c", words), check=False)
+def confinement() -> list[str]:
+    """What the manual's unit of an agent says, but for whose it is and what it runs."""
+    page = (ROOT / "docs" / "systemd.md").read_text(encoding="utf-8")
+    found = re.search(
+        r"^ExecStart=/usr/bin/redlane run .*\n((?:.+\n)+?)```", page, re.MULTILINE
+    )
+    assert found
+    return [each for each in found[1].splitlines() if not each.startswith("#")]
+
+
+def as_unit(machine: Machine, user: str, settings: list[str]) -> Done:
+    """Open two files in a session that systemd has started."""
+    command = f"redlane run --role calls -- sh -c 'cat {FREE} {SECRET}'"
+    given = [word for each in settings for word in ("--property", each)]
+    started = ("systemd-run", "--quiet", "--wait", "--pipe", f"--uid={user}", *given)
+    return machine.run((*started, "sh", "-c", command), check=False)
+
+
+@pytest.mark.parametrize("settings", [[], confinement()], ids=["plain", "confined"])
+def test_unit_of_the_machine_is_held_alike(
+    calls: Machine, user: str, settings: list[str]
+) -> None:
+    done = as_unit(calls, user, settings)
     assert done.stdout == f"{AS_IT_IS}\n"
     assert done.stderr == f"cat: {SECRET}: Operation not permitted\n"
+
+
+def test_unit_that_may_load_no_filter_runs_nothing(calls: Machine, user: str) -> None:
+    filtered = "SystemCallFilter=@system-service"
+    done = as_unit(calls, user, [filtered, "SystemCallErrorNumber=EPERM"])
+    assert (done.returncode, done.stdout) == (126, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("redlane: the session's system calls cannot be supervised")
 
 
 @pytest.fixture
