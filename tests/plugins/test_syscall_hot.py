@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -329,3 +331,32 @@ def test_many_threads_are_answered(place: Path) -> None:
             return sum(isinstance(each, tuple) for ran in results for each in ran)
 
     assert Bench(quick=True).run(act).result == 8 * 20
+
+
+@pytest.mark.parametrize("quick", [True, False], ids=["extension", "Python"])
+def test_a_supervisor_that_is_stopped_gives_no_wrong_file(
+    place: Path, *, quick: bool
+) -> None:
+    (place / "file").write_text("contents")
+    path = str(place / "file")
+
+    def stop_and_continue(process: int) -> None:
+        for _ in range(400):
+            os.kill(process, signal.SIGSTOP)
+            os.kill(process, signal.SIGCONT)
+            time.sleep(0.001)
+        os._exit(0)
+
+    def act() -> set[int]:
+        supervisor = os.getppid()
+        stopper = os.fork()
+        if not stopper:
+            stop_and_continue(supervisor)
+        seen = set()
+        while os.waitpid(stopper, os.WNOHANG) == (0, 0):
+            number = os.open(path, os.O_RDONLY)
+            seen.add(number)
+            os.close(number)
+        return {each for each in seen if each <= 2}
+
+    assert Bench(quick=quick, blocked="").run(act).result == set()

@@ -25,7 +25,7 @@ _NEW_LISTENER, _NEW_PRIVILEGES, _DUMPABLE = 8, 38, 4
 _CALLS = "getpriority"
 _LIBRARY = ctypes.PyDLL(None, use_errno=True)
 _KERNELS = [(6, 18), (6, 10), (5, 13)]
-"""As it is; one that must be polled for the end; one that injects in two steps."""
+"""As it is; one that must be polled for the end; one older still."""
 
 
 @dataclass
@@ -303,13 +303,12 @@ def test_releases_are_read(release: str, version: tuple[int, int]) -> None:
         ((5, 5), ("asks", "goes_on")),
         ((5, 8), ("asks", "goes_on", "resolves")),
         ((5, 9), ("asks", "goes_on", "resolves", "injects")),
-        ((5, 15), ("asks", "goes_on", "resolves", "injects", "injects_at_once")),
     ],
 )
 def test_what_a_kernel_offers(
     version: tuple[int, int], offers: tuple[str, ...]
 ) -> None:
     features = Features(version)
-    names = ("asks", "goes_on", "resolves", "injects", "injects_at_once")
+    names = ("asks", "goes_on", "resolves", "injects")
 
     assert tuple(each for each in names if getattr(features, each)) == offers

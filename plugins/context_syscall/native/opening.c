@@ -29,9 +29,6 @@
 #error "only Python serves here"
 #endif
 
-#ifndef SECCOMP_ADDFD_FLAG_SEND
-#define SECCOMP_ADDFD_FLAG_SEND 2
-#endif
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
 #endif
@@ -207,23 +204,24 @@ static int reopened(const struct hot *hot, const struct call *call) {
     return -1;
 }
 
-static enum outcome hand_in(const struct hot *hot, const struct call *call, int file) {
+/* The number that the file gets in the caller's table; -1 with errno. In two steps, this
+ * and the answer: where one call does both (SECCOMP_ADDFD_FLAG_SEND) and we are stopped or
+ * frozen in the middle of it, the kernel answers the caller without the file, with 0. */
+static int handed_in(const struct hot *hot, const struct call *call, int file) {
     struct seccomp_notif_addfd handed = {.id = call->notification.id,
-                                         .flags = SECCOMP_ADDFD_FLAG_SEND,
                                          .srcfd = (uint32_t)file,
                                          .newfd_flags = call->flags & O_CLOEXEC};
-    int result;
+    int number;
     do {
-        result = ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &handed);
-    } while (result < 0 && errno == EINTR);
-    /* The caller may have gone, and that is no concern of anybody's. A full table of
-     * descriptors and the like is for Python to tell. */
-    if (result >= 0 || errno == ENOENT || errno == EINPROGRESS) return ANSWERED;
-    return PASS_ON;
+        number = ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &handed);
+    } while (number < 0 && errno == EINTR);
+    return number;
 }
 
-static enum outcome refuse(const struct hot *hot, const struct call *call, int reason) {
-    struct seccomp_notif_resp response = {.id = call->notification.id, .error = -reason};
+static enum outcome respond(const struct hot *hot, const struct call *call, int value,
+                            int reason) {
+    struct seccomp_notif_resp response = {
+        .id = call->notification.id, .val = value, .error = -reason};
     int result;
     do {
         result = ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
@@ -234,12 +232,15 @@ static enum outcome refuse(const struct hot *hot, const struct call *call, int r
 /* What is there is opened by the pin; what is not, which programs look for in many
  * places, is just that. */
 static enum outcome give(const struct hot *hot, const struct call *call) {
-    if (call->pin < 0) return refuse(hot, call, ENOENT);
+    if (call->pin < 0) return respond(hot, call, 0, ENOENT);
     int file = reopened(hot, call);
     if (file < 0) return PASS_ON;
-    enum outcome outcome = hand_in(hot, call, file);
+    int number = handed_in(hot, call, file), reason = errno;
     close(file);
-    return outcome;
+    if (number >= 0) return respond(hot, call, number, 0);
+    /* The caller may have gone, and that is no concern of anybody's. A full table of
+     * descriptors and the like is for Python to tell. */
+    return reason == ENOENT ? ANSWERED : PASS_ON;
 }
 
 static enum outcome judge(struct hot *hot, struct call *call) {

@@ -53,11 +53,6 @@ class Features:
         return self.version >= (5, 9)
 
     @property
-    def injects_at_once(self) -> bool:
-        """Handing over and answering is one step (ADDFD_FLAG_SEND)."""
-        return self.version >= (5, 14)
-
-    @property
     def is_killable_only(self) -> bool:
         """A signal does not break off a call that is asked about (WAIT_KILLABLE)."""
         return self.version >= (5, 19)

@@ -2,8 +2,7 @@
 
 The calls below may come from several threads at once: what goes to the kernel is
 packed into `bytes`, which `fcntl.ioctl` copies, so there is no buffer to share. The
-threads have to block signals: one that comes while a descriptor is injected would have
-the call return 0.
+threads had better block signals: each has the call begun once more.
 """
 
 import errno
@@ -25,7 +24,6 @@ _ADD = 0x40182103
 _SET_FLAGS = 0x40082104
 
 _CONTINUE = 1
-_ADD_AND_SEND = 2
 _WAKE_ON_THIS_CPU = 1
 
 _NOTHING = bytes(80)  # the kernel insists on zeros
@@ -64,7 +62,6 @@ class Listener:
         """Take the descriptor over and ask for cheap hand-overs (Linux 6.6)."""
         features = features or Features.of_this_kernel()
         self._descriptor = descriptor
-        self._adds_and_sends = features.injects_at_once
         self._has_to_poll = not features.tells_of_the_end
         self._is_closing = False
         with suppress(OSError):
@@ -135,24 +132,18 @@ class Listener:
         """Give the caller an open file of ours and have the call return its number.
 
         False when the caller has gone. Raises OSError where it cannot be given one
-        (EMFILE: its table is full); the call is not answered then.
+        (EMFILE: its table is full); the call is not answered then. It is two steps:
+        where one call does both (ADDFD_FLAG_SEND) and we are stopped or frozen in the
+        middle of it, the kernel answers without the file, with 0.
         """
-        if self._adds_and_sends:
-            try:
-                return (
-                    self._add(identity, descriptor, close_on_exec, _ADD_AND_SEND) >= 0
-                )
-            except OSError as error:
-                if error.errno != errno.EINVAL:
-                    raise
-                self._adds_and_sends = False
-        number = self._add(identity, descriptor, close_on_exec, 0)
+        number = self._add(identity, descriptor, close_on_exec=close_on_exec)
         return number >= 0 and self.answer(identity, value=number)
 
-    def _add(self, identity: int, descriptor: int, cloexec: bool, flags: int) -> int:  # noqa: FBT001  # a flag of the kernel's
+    def _add(self, identity: int, descriptor: int, *, close_on_exec: bool) -> int:
         """The number in the caller's table; -1 when it has gone."""
-        on_exec = os.O_CLOEXEC if cloexec else 0
-        request = bytearray(_ADDED.pack(identity, flags, descriptor, 0, on_exec))
+        on_exec = os.O_CLOEXEC if close_on_exec else 0
+        # What can be written to has ioctl return its result, the number.
+        request = bytearray(_ADDED.pack(identity, 0, descriptor, 0, on_exec))
         while True:
             try:
                 number: int = ioctl(self._descriptor, _ADD, request)
