@@ -7,6 +7,8 @@ could replace a directory above them as well.
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
 
 from redlane.model.content import Content, SystemCall
 
@@ -23,7 +25,7 @@ _ALWAYS = frozenset({"creat", "unlink", "unlinkat", "rmdir", "link", "linkat"})
 _MOVING = frozenset({"rename", "renameat", "renameat2"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OwnFiles:
     """Files and directories, by canonical paths, with all that is below them.
 
@@ -33,12 +35,27 @@ class OwnFiles:
     kept: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
 
+    @cached_property
+    def _starts(self) -> tuple[str, ...]:
+        return tuple(f"{each}/" for each in (*self.kept, *self.closed))
+
+    @cached_property
+    def _above(self) -> frozenset[str]:
+        """These and every directory above them."""
+        every = (*self.kept, *self.closed)
+        above = (map(str, PurePosixPath(each).parents) for each in every)
+        return frozenset(every).union(*above)
+
     def concern(self, call: SystemCall) -> bool:
-        """Whether a call is about any of these, or about a directory above them."""
+        """Whether a call is about any of these, or about a directory above them.
+
+        Asked about every call that is ruled on, so that it has to be quick.
+        """
+        starts, above = self._starts, self._above
         return any(
-            _is_within(path, own) or _is_within(own, path)
-            for path in _paths(call)
-            for own in (*self.kept, *self.closed)
+            path in above or path.startswith(starts)
+            for path in call.paths
+            if path is not None
         )
 
     def are_touched(self, call: SystemCall) -> bool:

@@ -18,6 +18,7 @@ from redlane.model.verdict import Decision, Verdict
 
 __all__ = ["SessionJudge"]
 
+_NOT_NAMED = Ruling(allowed=True, reason="no policy names this system call")
 _AWAY = "the daemon cannot be reached, and without it nothing is allowed"
 
 
@@ -88,6 +89,8 @@ class SessionJudge:
         concerned = rules.own_files.concern(call)
         if concerned and rules.own_files.are_touched(call):
             call = replace(call, details={**call.details, TOUCHES: True})
+        elif call.name not in rules.named:
+            return _NOT_NAMED
         elif call.name in rules.checked:
             return self._asked(call)
         ruling = _ruling(_verdict(call, rules))
