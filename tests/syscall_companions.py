@@ -1,14 +1,17 @@
-"""What the tests of the companions in the kernel share: a cgroup, and rules for them.
+"""What the tests of the companions in the kernel share: a cgroup, rules, programs.
 
 They need root and cgroup2; elsewhere they are skipped and say so.
 """
 
 import ctypes
 import os
+import shutil
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
@@ -16,9 +19,21 @@ import pytest
 from redlane.api import Ruling, SystemCall
 from redlane_context_syscall.ebpf.cgroup import SessionCgroup
 
-__all__ = ["Rules", "ipv4", "ipv6", "libc_connect", "privileged", "session_cgroup"]
+__all__ = [
+    "SECONDS",
+    "Rules",
+    "execute",
+    "ipv4",
+    "ipv6",
+    "libc_connect",
+    "privileged",
+    "session_cgroup",
+    "two_programs",
+    "until",
+]
 
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
+SECONDS = 20.0
 
 privileged = [
     pytest.mark.root,
@@ -83,3 +98,36 @@ def libc_connect(descriptor: int, address: "ctypes.Array[ctypes.c_char]") -> int
     """Connect to what lies in this memory; the errno, 0 when it went well."""
     result = _LIBRARY.connect(descriptor, address, len(address))
     return ctypes.get_errno() if result < 0 else 0
+
+
+def two_programs(directory: Path) -> tuple[Path, Path]:
+    """An allowed program, which ends well, and a denied one, which does not."""
+    allowed, denied = directory / "prog0", directory / "prog1"
+    shutil.copy("/bin/true", allowed)
+    shutil.copy("/bin/false", denied)
+    return allowed, denied
+
+
+def execute(
+    file: str | bytes | int, *, before: Callable[[], None] | None = None
+) -> int:
+    """Execute in a child of this process; its wait status, or errno as exit status."""
+    pid = os.fork()
+    if pid == 0:
+        status = 255
+        try:
+            if before is not None:
+                before()
+            os.execve(file, ["program"], {})
+        except OSError as error:
+            status = 100 + (error.errno or 0)
+        os._exit(status)
+    return os.waitpid(pid, 0)[1]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for this, without a sleep."""
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        os.sched_yield()

@@ -11,6 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from syscall_open_tables import (
+    ACCESS,
+    CHANGING,
+    DIRECTORIES,
+    ELSEWHERE,
+    FROM_DIRECTORIES,
+    HARMLESS,
+    IN_TREE,
+    WRITTEN,
+)
+
 from redlane_context_syscall.numbers import number_of
 
 __all__ = ["Opens", "make_tree"]
@@ -21,234 +32,7 @@ Operation = tuple[str, str, bytes, int, int]
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _LIBRARY.syscall.restype = ctypes.c_long
 _CWD = -100
-_LONGEST = 4095
-
-_ACCESS = (os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_ACCMODE)
-_HARMLESS = (
-    0,
-    os.O_DIRECTORY,
-    os.O_NOFOLLOW,
-    os.O_NOFOLLOW | os.O_DIRECTORY,
-    os.O_APPEND,
-    os.O_CLOEXEC,
-    os.O_NONBLOCK | os.O_NOFOLLOW,
-    os.O_SYNC,
-    os.O_DSYNC | os.O_ASYNC,
-    os.O_NOATIME,
-    os.O_EXCL,
-    os.O_NOCTTY,
-    os.O_PATH,
-    os.O_PATH | os.O_NOFOLLOW,
-    os.O_PATH | os.O_DIRECTORY | os.O_TRUNC,
-    0x7F000000,
-    os.O_TMPFILE & ~os.O_DIRECTORY,
-)
-_CHANGING = (
-    os.O_CREAT,
-    os.O_CREAT | os.O_EXCL,
-    os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
-    os.O_CREAT | os.O_NOFOLLOW,
-    os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC,
-    os.O_CREAT | os.O_DIRECTORY,
-    os.O_CREAT | os.O_APPEND | os.O_NONBLOCK,
-    os.O_TRUNC,
-    os.O_TRUNC | os.O_NOFOLLOW,
-    os.O_TMPFILE,
-    os.O_TMPFILE | os.O_EXCL,
-    os.O_TMPFILE | os.O_NOFOLLOW | os.O_CLOEXEC,
-    os.O_TMPFILE | os.O_CREAT,
-)
 _CHAIN = 41
-
-_IN_TREE: tuple[bytes, ...] = (
-    b"file",
-    b"./file",
-    b"dir/../file",
-    b".//dir///inner",
-    b"file/",
-    b"file/.",
-    b"file/..",
-    b"file/x",
-    b"dir",
-    b"dir/",
-    b"dir/.",
-    b"dir/..",
-    b"dir/inner",
-    b".",
-    b"./",
-    b"..",
-    b"../",
-    b"",
-    b"missing",
-    b"missing/",
-    b"missing/x",
-    b"dir/missing",
-    b"link",
-    b"link/",
-    b"link-dir",
-    b"link-dir/",
-    b"link-dir/inner",
-    b"link-dir/missing",
-    b"link-slash",
-    b"link-file-slash",
-    b"link-dots",
-    b"link-absolute",
-    b"link-up",
-    b"dangling",
-    b"dangling/",
-    b"dangling-far",
-    b"dangling-slash",
-    b"dangling-twice",
-    b"loop",
-    b"loop/",
-    b"loop/x",
-    b"there",
-    b"chain1",
-    b"chain0",
-    b"fifo",
-    b"link-fifo",
-    b"socket",
-    b"closed",
-    b"closed-dir",
-    b"closed-dir/inner",
-    b"closed-dir/missing",
-    b"closed-dir/.",
-    b"unreadable-dir",
-    b"unreadable-dir/inner",
-    b"unreadable-dir/.",
-    b"link-self",
-    b"link-self/comm",
-    b"link-self/fd/../comm",
-    b"link-null",
-    b"link-kept",
-    b"link-gone",
-    b"n" * 255,
-    b"n" * 256,
-    b"dir/" + b"n" * 256,
-    b"n" * 256 + b"/x",
-    b"./" * ((_LONGEST - 5) // 2) + b"/file",
-    b"./" * ((_LONGEST - 3) // 2) + b"/file",
-    b"x" * _LONGEST,
-    b"x" * (_LONGEST + 1),
-    b"x" * 9000,
-    b"\xff\xfe\n",
-)
-_ELSEWHERE: tuple[bytes, ...] = (
-    b"/",
-    b"//",
-    b"/.",
-    b"/..",
-    b"/../etc/passwd",
-    b"/etc/passwd",
-    b"/etc/passwd/",
-    b"/etc/mtab",
-    b"/dev/null",
-    b"/dev/null/",
-    b"/dev/full",
-    b"/dev/tty",
-    b"/dev/ptmx",
-    b"/dev/fd",
-    b"/dev/fd/",
-    b"/dev/stdin",
-    b"/dev/fd/{kept}",
-    b"/dev/fd/{pipe}",
-    b"/dev/fd/999",
-    b"/proc",
-    b"/proc/",
-    b"/proc/self",
-    b"/proc/self/",
-    b"/proc/self/.",
-    b"/proc/self/..",
-    b"/proc/self/status",
-    b"/proc/self/maps",
-    b"/proc/self/comm",
-    b"/proc/self/oom_score_adj",
-    b"/proc/self/missing",
-    b"/proc/self/status/x",
-    b"/proc/self/cwd",
-    b"/proc/self/cwd/",
-    b"/proc/self/cwd/file",
-    b"/proc/self/cwd/missing",
-    b"/proc/self/cwd/link",
-    b"/proc/self/cwd/closed",
-    b"/proc/self/root",
-    b"/proc/self/root/etc/passwd",
-    b"/proc/self/exe",
-    b"/proc/self/fd",
-    b"/proc/self/fd/",
-    b"/proc/self/fd/{kept}",
-    b"/proc/self/fd/{kept}/",
-    b"/proc/self/fd/{kept}/x",
-    b"/proc/self/fd/{directory}",
-    b"/proc/self/fd/{directory}/",
-    b"/proc/self/fd/{directory}/inner",
-    b"/proc/self/fd/{directory}/../file",
-    b"/proc/self/fd/{pinned}",
-    b"/proc/self/fd/{gone}",
-    b"/proc/self/fd/{memory}",
-    b"/proc/self/fd/{pipe}",
-    b"/proc/self/fd/{socket}",
-    b"/proc/self/fd/{event}",
-    b"/proc/self/fd/999",
-    b"/proc/self/fdinfo/{kept}",
-    b"/proc/self/ns/mnt",
-    b"/proc/self/ns",
-    b"/proc/self/task",
-    b"/proc/self/task/{pid}/comm",
-    b"/proc/self/task/1/comm",
-    b"/proc/{pid}/comm",
-    b"/proc/{pid}/fd/{kept}",
-    b"/proc/{pid}/cwd/file",
-    b"/proc/thread-self",
-    b"/proc/thread-self/comm",
-    b"/proc/thread-self/../../comm",
-    b"/proc/thread-self/fd/{kept}",
-    b"/proc/mounts",
-    b"/proc/net",
-    b"/proc/net/dev",
-    b"/proc/uptime",
-    b"/proc/1/root/etc/passwd",
-    b"/proc/1/cwd",
-    b"/proc/1/maps",
-    b"/proc/1/comm",
-    b"/proc/sys/kernel/hostname",
-    b"/sys/kernel/notes",
-)
-_WRITTEN: tuple[bytes, ...] = (
-    b"/proc/sys/kernel/core_pattern",
-    b"/proc/sys/kernel/hostname",
-    b"/proc/sys/net/ipv4/ip_forward",
-    b"/proc/self/comm",
-    b"/proc/self/oom_score_adj",
-    b"/proc/self/mem",
-    b"/proc/1/mem",
-    b"/proc/1/comm",
-    b"/etc/passwd",
-)
-"""Opened for writing, and nothing written."""
-_DIRECTORIES = (
-    "directory",
-    "pinned-directory",
-    "kept",
-    "pinned-link",
-    "pipe",
-    "gone-directory",
-    "none",
-    "minus",
-    "odd-cwd",
-    "proc",
-)
-_FROM_DIRECTORIES: tuple[bytes, ...] = (
-    b"inner",
-    b"missing",
-    b".",
-    b"..",
-    b"../file",
-    b"",
-    b"/etc/passwd",
-    b"self/comm",
-    b"inner/",
-)
 
 
 def _names(directory: int) -> set[str]:
@@ -353,34 +137,34 @@ class Opens:
         yield from self._elsewhere()
         yield from self._from_directories()
         for path in (b"/dev/null", b"/dev/fd/{kept}", b"/proc/self/fd/{gone}"):
-            for more in _CHANGING:
+            for more in CHANGING:
                 yield "openat", "", path, os.O_WRONLY | more, 0o600
         for path in (b"@0", b"@1", b"@fault"):
             yield "openat", "", path, os.O_RDONLY, 0
             yield "openat", "", path, os.O_CREAT, 0
 
     def _in_tree(self) -> Iterator[Operation]:
-        for path in _IN_TREE:
-            for more in _HARMLESS + _CHANGING:
-                for access in _ACCESS:
+        for path in IN_TREE:
+            for more in HARMLESS + CHANGING:
+                for access in ACCESS:
                     yield "openat", "", path, self._safe(path, access | more), 0o4757
             yield "open", "", path, self._safe(path, os.O_RDONLY), 0
             if b"fifo" not in path:
                 yield "creat", "", path, 0, 0o640
 
     def _elsewhere(self) -> Iterator[Operation]:
-        for path in _ELSEWHERE:
-            for more in _HARMLESS:
+        for path in ELSEWHERE:
+            for more in HARMLESS:
                 yield "openat", "", path, self._safe(path, more), 0xFFFFFFFF
             yield "openat", "", path, self._safe(path, os.O_CREAT | os.O_EXCL), 0
             yield "open", "", path, self._safe(path, 0), 0
-        for path in _WRITTEN:
+        for path in WRITTEN:
             yield "openat", "", path, os.O_WRONLY, 0
 
     def _from_directories(self) -> Iterator[Operation]:
         ways = (0, os.O_NOFOLLOW, os.O_PATH, os.O_CREAT, os.O_DIRECTORY)
-        for directory in _DIRECTORIES:
-            for path in _FROM_DIRECTORIES:
+        for directory in DIRECTORIES:
+            for path in FROM_DIRECTORIES:
                 for way in ways:
                     if way != os.O_CREAT or not path.startswith((b"/", b"..")):
                         yield "openat", directory, path, way, 0o666

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +14,15 @@ from errno import EPERM
 from pathlib import Path
 
 import pytest
-from syscall_companions import Rules, privileged, session_cgroup
+from syscall_companions import (
+    SECONDS,
+    Rules,
+    execute,
+    privileged,
+    session_cgroup,
+    two_programs,
+    until,
+)
 from syscall_harness import Kit, forked, supervised
 
 from redlane.api import GuardOptions, Ruling, SystemCall
@@ -28,7 +35,6 @@ from redlane_context_syscall.kernel.system import process_vm_readv
 pytestmark = privileged
 
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
-_SECONDS = 20.0
 _RAN, _RAN_DENIED = 0, 1
 
 
@@ -57,11 +63,7 @@ class Held:
 
 @pytest.fixture
 def programs(tmp_path: Path) -> tuple[Path, Path]:
-    """An allowed program, which ends well, and a denied one, which does not."""
-    allowed, denied = tmp_path / "prog0", tmp_path / "prog1"
-    shutil.copy("/bin/true", allowed)
-    shutil.copy("/bin/false", denied)
-    return allowed, denied
+    return two_programs(tmp_path)
 
 
 @pytest.fixture
@@ -75,21 +77,6 @@ def held(programs: tuple[Path, Path]) -> Iterator[Held]:
             yield made
         finally:
             made.executions.close()
-
-
-def _run(file: str | bytes | int, *, before: Callable[[], None] | None = None) -> int:
-    """Execute in a child of this process; its wait status, or errno as exit status."""
-    pid = os.fork()
-    if pid == 0:
-        status = 255
-        try:
-            if before is not None:
-                before()
-            os.execve(file, ["program"], {})
-        except OSError as error:
-            status = 100 + (error.errno or 0)
-        os._exit(status)
-    return os.waitpid(pid, 0)[1]
 
 
 def _in_session(held: Held, act: Callable[[], object]) -> object:
@@ -109,14 +96,14 @@ def test_other_processes_execute_as_ever(
     held: Held, programs: tuple[Path, Path]
 ) -> None:
     assert held.executions.file_systems.watched
-    assert os.waitstatus_to_exitcode(_run(str(programs[1]))) == _RAN_DENIED
+    assert os.waitstatus_to_exitcode(execute(str(programs[1]))) == _RAN_DENIED
     assert held.rules.reported == []
 
 
 def test_execs_that_no_policy_names_go_on(
     held: Held, programs: tuple[Path, Path]
 ) -> None:
-    status = _in_session(held, lambda: _run(str(programs[1])))
+    status = _in_session(held, lambda: execute(str(programs[1])))
     assert status == _RAN_DENIED << 8
 
 
@@ -189,7 +176,7 @@ def test_judged_program_and_script_run(
     link.symlink_to(programs[0])
 
     def act() -> list[int]:
-        return [_run(str(each)) for each in (programs[0], script, link, programs[1])]
+        return [execute(str(each)) for each in (programs[0], script, link, programs[1])]
 
     assert _served(held, programs[1], act) == [0, 7 << 8, 0, (100 + EPERM) << 8]
 
@@ -200,7 +187,7 @@ def test_interpreter_of_a_script_is_judged(
     script = tmp_path / "script"
     script.write_text(f"#!{programs[1]}\n")
     script.chmod(0o755)
-    status = _served(held, programs[1], lambda: _run(str(script)))
+    status = _served(held, programs[1], lambda: execute(str(script)))
     assert status == (100 + EPERM) << 8
 
 
@@ -213,7 +200,7 @@ def test_exec_that_no_policy_names_goes_on_after_one_that_failed(
 
     def by_descriptor() -> int:
         with programs[1].open("rb") as file:
-            return _run(file.fileno(), before=missing)
+            return execute(file.fileno(), before=missing)
 
     assert _served(held, programs[1], by_descriptor) == _RAN_DENIED << 8
 
@@ -228,12 +215,12 @@ def test_file_system_mounted_later_is_watched_too(
         pytest.skip("nothing can be mounted here")
     try:
         device = place.stat().st_dev
-        _await(lambda: device in held.executions.file_systems.watched)
+        until(lambda: device in held.executions.file_systems.watched)
         copy = shutil.copy(programs[0], place / "program")
-        assert _in_session(held, lambda: _run(str(copy))) == 0
+        assert _in_session(held, lambda: execute(str(copy))) == 0
     finally:
         subprocess.run(["umount", str(place)], check=True)
-    _await(lambda: device not in held.executions.file_systems.watched)
+    until(lambda: device not in held.executions.file_systems.watched)
 
 
 def _flipping(directory: Path, seconds: float) -> dict[int, int]:
@@ -296,7 +283,7 @@ def test_another_file_than_the_one_judged_is_judged_itself(
 
     def act() -> int:
         held.cgroup.admit(os.getpid())
-        return _run(str(programs[1]), before=wait)
+        return execute(str(programs[1]), before=wait)
 
     with _child(act) as (child, grandchild):
         held.executions.expect(grandchild, "execve", (os.fsencode(programs[0]),))
@@ -316,7 +303,7 @@ def _child(act: Callable[[], int]) -> Iterator[tuple[int, int]]:
     pid = os.fork()
     if pid == 0:
         os._exit(os.waitstatus_to_exitcode(act()) & 0xFF)
-    end = time.monotonic() + _SECONDS
+    end = time.monotonic() + SECONDS
     children = Path(f"/proc/{pid}/task/{pid}/children")
     while not (found := children.read_text().split()):
         assert time.monotonic() < end
@@ -333,7 +320,7 @@ def test_file_in_memory_is_killed_before_it_runs(
     def act() -> int:
         memory = os.memfd_create("program", 0)
         os.write(memory, programs[0].read_bytes())
-        return _run(memory)
+        return execute(memory)
 
     assert _in_session(held, act) == signal.SIGKILL
     held.executions.report()
@@ -346,7 +333,7 @@ def test_file_in_memory_is_killed_before_it_runs(
 def test_file_in_memory_runs_outside(programs: tuple[Path, Path]) -> None:
     memory = os.memfd_create("program", 0)
     os.write(memory, programs[0].read_bytes())
-    assert _run(memory) == 0
+    assert execute(memory) == 0
     os.close(memory)
 
 
@@ -354,85 +341,9 @@ def test_loss_of_the_watcher_is_told_and_fatal_to_execs(
     held: Held, programs: tuple[Path, Path]
 ) -> None:
     os.kill(held.executions.process, signal.SIGKILL)
-    assert held.lost.wait(_SECONDS)
+    assert held.lost.wait(SECONDS)
     assert held.losses
-    assert os.waitstatus_to_exitcode(_run(str(programs[0]))) == 0
+    assert os.waitstatus_to_exitcode(execute(str(programs[0]))) == 0
     if not held.executions.missing:
-        status = _in_session(held, lambda: _run(str(programs[0])))
+        status = _in_session(held, lambda: execute(str(programs[0])))
         assert status == signal.SIGKILL
-
-
-_SUPERVISOR = """
-import ctypes, os, signal, sys
-from redlane_context_syscall.ebpf.cgroup import SessionCgroup
-from redlane_context_syscall.ebpf.executing import Executing
-SessionCgroup.create().admit(os.getpid())
-ctypes.CDLL(None).prctl(36, 1)  # a subreaper, as supervisors are
-cgroup = SessionCgroup.create()
-made = Executing(cgroup, lambda *_: True, lambda _: None, print)
-print(made.process, cgroup.directory, flush=True)
-os.kill(os.getpid(), int(sys.argv[1]))
-made.stop()
-"""
-
-
-@contextmanager
-def _supervisor(tmp_path: Path, signal_number: int) -> Iterator[tuple[int, int, Path]]:
-    """A supervisor that sends itself a signal: its id, its watcher's, its cgroup."""
-    script = tmp_path / "supervisor.py"
-    script.write_text(_SUPERVISOR)
-    command = [sys.executable, str(script), str(signal_number)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            watcher, directory = process.stdout.readline().split()
-            yield process.pid, int(watcher), Path(directory)
-        finally:
-            process.send_signal(signal.SIGCONT)
-            process.wait(_SECONDS)
-    with session_cgroup():  # the next one takes away what that one left
-        assert not Path(directory).exists()
-        assert not Path(directory).parent.name.startswith("redlane") or not (
-            Path(directory).parent.exists()
-        )
-
-
-def _await(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + _SECONDS
-    while not condition():
-        assert time.monotonic() < end
-        os.sched_yield()
-
-
-def test_stopped_supervisor_stops_nobody_else(
-    programs: tuple[Path, Path], tmp_path: Path
-) -> None:
-    """Job control stops a session with its supervisor, and must not stop a machine."""
-    with _supervisor(tmp_path, signal.SIGSTOP) as (supervisor, watcher, _):
-        stat = Path(f"/proc/{supervisor}/stat")
-        _await(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
-        assert os.getpgid(watcher) == os.getsid(watcher) == watcher
-        children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text()
-        assert str(watcher) not in children.split()
-        assert os.waitstatus_to_exitcode(_run(str(programs[0]))) == 0
-
-
-def test_frozen_supervisor_stops_nobody_else(
-    programs: tuple[Path, Path], tmp_path: Path
-) -> None:
-    """Suspending a machine freezes the user's programs, and executes some more."""
-    with _supervisor(tmp_path, signal.SIGSTOP) as (_, watcher, directory):
-        frozen = directory.parent
-        assert f"{watcher}" not in (frozen / "cgroup.procs").read_text().split()
-        (frozen / "cgroup.freeze").write_text("1")
-        try:
-            events = frozen / "cgroup.events"
-            _await(lambda: "frozen 1" in events.read_text())
-            assert os.waitstatus_to_exitcode(_run(str(programs[0]))) == 0
-        finally:
-            (frozen / "cgroup.freeze").write_text("0")
-
-
-def test_watcher_ends_with_its_supervisor(tmp_path: Path) -> None:
-    with _supervisor(tmp_path, signal.SIGKILL) as (_, watcher, _directory):
-        _await(lambda: not Path(f"/proc/{watcher}").exists())

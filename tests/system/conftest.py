@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from spec.redlane_home import Home
+from system.filtered_runner import program, runner  # noqa: F401  # fixtures
 from system.process_tree import Actor, actor
 from system.whole_machine import (
     ADMIN,
