@@ -80,6 +80,8 @@ def _run(session: _Session) -> int:
             _tell(failed)
             _kill(supervisor.agent)
         supervisor.run()
+        if not failed and launch.was_killed() and supervision.is_held:
+            _tell("what runs the session was killed, so the session is ended")
         supervisor.end_tree()
     supervision.stop()
     _end(session)

@@ -41,6 +41,11 @@ def why_not_held(
         return ""
     again = "end it and start it again"
     missing = sorted(named.keys() - set(session.filtered or ()))
+    if session.filtered is None:
+        return (
+            f"nothing holds {listed(missing)} in the session yet, which its rules "
+            f"name: unless it is just starting, {again}"
+        )
     if missing:
         return (
             f"the session was started without a filter for {listed(missing)}, which "

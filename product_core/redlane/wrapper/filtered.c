@@ -34,7 +34,7 @@
 
 enum { FILTER_MAX = 4096 * sizeof(struct sock_filter), PATIENT_LOOKS = 1 << 20 };
 
-static const char STOPPED = 's', HAS_LISTENER = 'l';
+static const char STOPPED = 's', ENDED = 'e', HAS_LISTENER = 'l';
 
 struct page {
     _Atomic int listener; /* its number, and 1 more: 0 is none yet */
@@ -172,4 +172,10 @@ bool filtered_is_lost(const struct filtered *filtered) {
  * the daemon freezes the session. */
 void filtered_tell_stop(const struct filtered *filtered) {
     send(filtered->socket, &STOPPED, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* Tells the supervisor that this process ends because the agent has: when it is killed,
+ * that is said by nobody. */
+void filtered_tell_end(const struct filtered *filtered) {
+    send(filtered->socket, &ENDED, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

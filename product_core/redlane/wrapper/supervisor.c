@@ -238,5 +238,6 @@ int main(int argc, char **argv) {
     supervise(&session, &set);
     end_tree(&session, &set, GRACE_MILLISECONDS);
     end_session(&session);
+    if (session.filtered) filtered_tell_end(session.filtered);
     end_alike(session.status);
 }

@@ -115,6 +115,7 @@ void filtered_load(const struct filtered *filtered);
 void filtered_hand_over(struct filtered *filtered, pid_t agent);
 bool filtered_is_lost(const struct filtered *filtered);
 void filtered_tell_stop(const struct filtered *filtered);
+void filtered_tell_end(const struct filtered *filtered);
 
 /* ---- startup.c: files that the shell would run before the command ---- */
 

@@ -12,6 +12,7 @@ import signal
 import socket
 import struct
 import time
+from contextlib import suppress
 from errno import EINVAL
 
 __all__ = ["FilterError", "Filtered"]
@@ -21,7 +22,7 @@ _PATIENT_LOOKS = 1 << 18
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_NO_NEW_PRIVS = 1, 4, 38
 _CLONE_FILES, _SET_MODE_FILTER = 0x400, 1
 _NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
-_STOPPED, _HAS_LISTENER = b"s", b"l"
+_STOPPED, _ENDED, _HAS_LISTENER = b"s", b"e", b"l"
 _NUMBERS = {"x86_64": (56, 317), "aarch64": (220, 277)}
 """Of clone and of seccomp."""
 
@@ -157,7 +158,15 @@ class Filtered:
 
     def tell_stop(self) -> None:
         """Tell the supervisor that we stop because the agent has."""
-        try:
-            self._link.send(_STOPPED, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-        except OSError:
-            return
+        self._say(_STOPPED)
+
+    def tell_end(self) -> None:
+        """Tell the supervisor that we end because the agent has.
+
+        When we are killed, that is said by nobody.
+        """
+        self._say(_ENDED)
+
+    def _say(self, byte: bytes) -> None:
+        with suppress(OSError):
+            self._link.send(byte, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)

@@ -44,7 +44,8 @@ def main() -> NoReturn:
     for option, value in ((_SET_CHILD_SUBREAPER, 1), (_SET_DUMPABLE, 0)):
         _control(option, value)
     try:
-        supervisor = Supervisor(command, _filtered(options.get("--filter")))
+        filtered = _filtered(options.get("--filter"))
+        supervisor = Supervisor(command, filtered)
     except FilterError as error:
         _fail(error.status, str(error))
     supervisor.run()
@@ -52,6 +53,8 @@ def main() -> NoReturn:
     if options["--session"]:
         with suppress(OSError):
             _end_session(options["--socket"], options["--session"])
+    if filtered:
+        filtered.tell_end()
     end_alike(supervisor.status)
 
 

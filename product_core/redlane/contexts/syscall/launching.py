@@ -15,7 +15,7 @@ from typing import Self
 
 __all__ = ["Launch", "LaunchError"]
 
-_HAS_STOPPED, _GO_ON = b"s", b"g"
+_HAS_STOPPED, _HAS_ENDED, _GO_ON = b"s", b"e", b"g"
 _MOST_BYTES = 64
 
 
@@ -72,11 +72,18 @@ class Launch:
 
         Otherwise the daemon has stopped it, to freeze the session, and continues it.
         """
+        return _HAS_STOPPED in self._said()
+
+    def was_killed(self) -> bool:
+        """Whether the child, which is gone now, has ended without the agent's end."""
+        return self._ours.fileno() >= 0 and _HAS_ENDED not in self._said()
+
+    def _said(self) -> bytes:
+        """What the child has told since the last time."""
         try:
-            said = self._ours.recv(_MOST_BYTES, socket.MSG_DONTWAIT)
+            return self._ours.recv(_MOST_BYTES, socket.MSG_DONTWAIT)
         except OSError:
-            return False
-        return _HAS_STOPPED in said
+            return b""
 
     def close(self) -> None:
         """End the session, should it still go on."""

@@ -23,6 +23,8 @@ class Supervision:
         self._namespaces = rules.namespaces
         options = GuardOptions(session, rules.namespaces, rules.ebpf)
         self._guard = service.guard(SessionJudge(link), options)
+        self.is_held = True
+        """Whether the guard is still at work; False once it has told of its loss."""
 
     def start(
         self, launch: Launch, launcher: int, on_loss: Callable[[str], None]
@@ -33,9 +35,14 @@ class Supervision:
         answered and the daemon knows how. Raises LaunchError, RedlaneError, and what
         the guard raises.
         """
+
+        def lose(reason: str) -> None:
+            self.is_held = False
+            on_loss(reason)
+
         protected = {os.getpid(), launcher, self._link.rules.daemon} - {0}
         code = self._guard.program(launcher, frozenset(protected))
-        self._guard.serve(launch.listener(code), on_loss)
+        self._guard.serve(launch.listener(code), lose)
         self._link.announce(self._description)
         self._link.start()
         launch.go_on()
