@@ -105,6 +105,7 @@ def test_plugin_in_the_place_for_wheels_is_found(host: Host, tmp_path: Path) -> 
         "version": "1.0",
         "location": str(tmp_path / "plugins"),
         "match_types": ["Glob"],
+        "contexts": [],
         "error": None,
     }
     assert host.plugins()["conflicts"] == []
