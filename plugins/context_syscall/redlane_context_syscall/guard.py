@@ -120,7 +120,12 @@ class SessionGuard:
             going_on=self._companions.allow,
         )
         signals = Signals(*parts, self._protected)
-        protection = Protection(decisions, lambda: self._judge.named)
+        protection = Protection(
+            decisions,
+            lambda: self._judge.named,
+            alike=self._judge.alike,
+            blocking=self._blocking,
+        )
         by_name: dict[str, Handler] = {
             **dict.fromkeys(CHANGING, Changing(advisory, world)),
             **dict.fromkeys(SIGNALLING, signals),

@@ -7,7 +7,7 @@ rename or a link does to paths is judged as opening and removing them would be.
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from errno import ELOOP, ENOENT, ENOTDIR
 from itertools import islice
@@ -16,12 +16,12 @@ from redlane_context_syscall.errand import NameRules
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.kernel.system import RESOLVE_NO_SYMLINKS, openat2
 
-__all__ = ["Moved", "Protection"]
+__all__ = ["MOST_ENTRIES", "Moved", "Protection"]
 
 _OPENING = ("open", "openat", "creat")
 _REMOVING = ("unlink", "unlinkat", "rmdir")
-_MOST_ENTRIES = 20_000
-_MOST_SECONDS = 2.0
+MOST_ENTRIES = 200_000
+_MOST_SECONDS = 10.0
 _AT_ONCE = 256
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -44,11 +44,25 @@ class Protection:
     """Refuses what would take paths out of the reach of policies, or put them there."""
 
     def __init__(
-        self, decisions: NameRules, named: Callable[[], Mapping[str, bool]]
+        self,
+        decisions: NameRules,
+        named: Callable[[], Mapping[str, bool]],
+        *,
+        alike: Callable[[str], Hashable] = str,
+        blocking: Callable[[Notification], None] = lambda _: None,
+        most_entries: int = MOST_ENTRIES,
     ) -> None:
-        """`named`: the calls that policies name, True where they look at paths."""
+        """`named`: the calls that policies name, True where they look at paths.
+
+        `alike` has one value for all calls that are ruled on alike; `blocking` is
+        called before anything that may take long. No directory is moved that holds
+        more than `most_entries`.
+        """
         self._decisions = decisions
         self._named = named
+        self._alike = alike
+        self._blocking = blocking
+        self._most_entries = most_entries
 
     def check_linked(
         self, notification: Notification, call: str, path: bytes | None
@@ -63,15 +77,19 @@ class Protection:
         looked through is refused.
         """
         opening, removing = self._filtered(_OPENING), self._filtered(_REMOVING)
-        leaving = opening + removing
-        arriving = leaving if removing and _exists(*moved.place) else opening
-        self._check(notification, call, leaving, (moved.source,))
+        replacing = self._filtered(_OPENING + _REMOVING)
+        arriving = replacing if removing and _exists(*moved.place) else opening
+        self._check(notification, call, replacing, (moved.source,))
         self._check(notification, call, arriving, (moved.destination,))
-        leaving += self._filtered((call,))
+        leaving = self._filtered((*_OPENING, *_REMOVING, call))
         if not leaving:
             return
         try:
-            for paths in _batches(_below(*moved.entry)):
+            for number, paths in enumerate(
+                _batches(_below(*moved.entry, self._most_entries))
+            ):
+                if number == 1:
+                    self._blocking(notification)
                 before = [_joined(moved.source, path) for path in paths]
                 self._check(notification, call, leaving, before)
                 after = [_joined(moved.destination, path) for path in paths]
@@ -82,9 +100,10 @@ class Protection:
             )
 
     def _filtered(self, calls: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the calls on whose paths policies look."""
+        """Those of the calls on whose paths policies look, one of those alike."""
         named = self._named()
-        return tuple(each for each in calls if named.get(each))
+        kinds = {self._alike(each): each for each in calls if named.get(each)}
+        return tuple(kinds.values())
 
     def _check(
         self,
@@ -142,13 +161,13 @@ def _batches(paths: Iterator[bytes]) -> Iterator[list[bytes]]:
         yield batch
 
 
-def _below(parent: int, name: bytes) -> Iterator[bytes]:
+def _below(parent: int, name: bytes, left: int) -> Iterator[bytes]:
     """The paths of all that lies below a directory, relative to it.
 
-    No symlink is followed. Raises `_UnseenError` where it does not come to the end.
+    No symlink is followed. Raises `_UnseenError` where it does not come to the end,
+    as when there are more than are `left` to look at.
     """
     end = time.monotonic() + _MOST_SECONDS
-    left = _MOST_ENTRIES
     try:
         top = openat2(parent, name, _LIST, resolve=RESOLVE_NO_SYMLINKS)
     except OSError as error:

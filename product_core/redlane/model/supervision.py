@@ -5,7 +5,7 @@ it is asked for a `Guard`: a filter for the kernel, and threads that answer what
 filter stops. What is allowed, the guard asks of a `Judge`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -76,6 +76,10 @@ class Judge(Protocol):
     @property
     def named(self) -> Mapping[str, bool]:
         """The system calls that policies name; True where some look at paths."""
+        ...
+
+    def alike(self, name: str) -> Hashable:
+        """A value that is the same for system calls that are ruled on alike."""
         ...
 
     @property

@@ -1,6 +1,6 @@
 """Judges a session's system calls where they are held, by the engine of the daemon."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -49,6 +49,10 @@ class SessionJudge:
     def named(self) -> Mapping[str, bool]:
         """The system calls that policies name; True where some look at paths."""
         return self._link.rules.named
+
+    def alike(self, name: str) -> Hashable:
+        """The policies that name a system call: what they are tells how it is ruled."""
+        return self._link.rules.named_by.get(name)
 
     @property
     def is_slow(self) -> frozenset[str]:

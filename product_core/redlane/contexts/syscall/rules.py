@@ -22,7 +22,7 @@ from redlane.policies.parsing import parse_policy
 from redlane.policies.restrictions import parse_restrictions
 from redlane.policies.ruleset import RoleRules, RuleSet
 from redlane.policies.sources import Entry
-from redlane.policies.syscalls import checked_calls, named_calls
+from redlane.policies.syscalls import checked_calls, named_calls, syscalls_of
 
 __all__ = ["CallRules", "read_rules", "refusing"]
 
@@ -44,6 +44,9 @@ class CallRules:
     ruleset: RuleSet = field(default_factory=lambda: RuleSet((), (), {}, ""))
     restrictions: tuple[RoleRules, ...] = ()
     named: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
+    named_by: Mapping[str, tuple[int, ...]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     checked: frozenset[str] = frozenset()
     namespaces: bool = False
     ebpf: bool = False
@@ -84,6 +87,7 @@ def _read(document: object, types: Mapping[str, MatchType]) -> CallRules:
         ruleset=ruleset,
         restrictions=added,
         named=MappingProxyType(dict(named_calls([*policies, *of_user]))),
+        named_by=_named_by([*policies, *of_user]),
         checked=checked_calls(policies, types),
         namespaces=options["namespaces"] is True,
         ebpf=options["ebpf"] is True,
@@ -95,6 +99,15 @@ def _read(document: object, types: Mapping[str, MatchType]) -> CallRules:
             tuple(document["own_files"]["closed"]),
         ),
     )
+
+
+def _named_by(policies: Iterable[Policy]) -> Mapping[str, tuple[int, ...]]:
+    """Which policies name each system call, by their places among them."""
+    found: dict[str, tuple[int, ...]] = {}
+    for place, policy in enumerate(policies):
+        for name in dict.fromkeys(syscalls_of(policy)):
+            found[name] = (*found.get(name, ()), place)
+    return MappingProxyType(found)
 
 
 def _policy(document: Mapping[str, Any], types: Mapping[str, MatchType]) -> Policy:
