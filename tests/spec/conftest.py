@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from hub_process import HubProcess
 from spec.agent_home import write_agent
+from spec.calling_agents import Agents
 from spec.cases import Case, Judge, write_cases
 from spec.hub_client import Account, HubClient, client_of
 from spec.hub_tokens import SECRET
 from spec.redlane_home import Home
+from supervised import Person, guarded
 
 
 @pytest.fixture
@@ -115,3 +117,23 @@ def rival(hub: HubProcess, anyone: HubClient) -> Account:
 def newcomer(anyone: HubClient) -> Account:
     """An account that nobody has approved, and nobody changes."""
     return anyone.register()
+
+
+@pytest.fixture(scope="module")
+def agents() -> Iterator[Agents]:
+    with guarded(Person(None)) as place:
+        place.start()
+        yield Agents(place)
+
+
+@pytest.fixture
+def work(agents: Agents) -> Path:
+    """`free` and `denied`, directories with one file each, `x`, and links to both."""
+    agents.place.renew_work()
+    for name in ("free", "denied"):
+        (agents.work / name).mkdir()
+        (agents.work / name / "x").write_text(name)
+        (agents.work / f"to-{name}").symlink_to(name)
+    (agents.work / "free" / "link").symlink_to(agents.work / "denied" / "x")
+    (agents.work / "denied" / "link").symlink_to(agents.work / "free" / "x")
+    return agents.work

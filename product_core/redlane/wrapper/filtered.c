@@ -53,11 +53,12 @@ static void receive(int socket, void *into, size_t length) {
         refuse("no filter has come for the session's system calls");
 }
 
-/* Takes the filter; the supervisor's death ends this process in order, not by signal. */
+/* Takes the filter; the supervisor's death ends this process in order, not by signal.
+ * Where the session is frozen, and this process with it, it wakes to do so. */
 struct filtered *filtered_receive(int socket) {
     struct filtered *filtered = allocate(sizeof *filtered);
     unsigned char size[4];
-    prctl(PR_SET_PDEATHSIG, 0);
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (fcntl(socket, F_SETFD, FD_CLOEXEC) != 0)
         fail(STATUS_USAGE, PRODUCT, "--filter: %s", strerror(errno));
     receive(socket, size, sizeof size);

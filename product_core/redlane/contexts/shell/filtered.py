@@ -50,7 +50,8 @@ class Filtered:
         """
         # Not the C library as usual: another thread's turn would be a system call.
         self._library = ctypes.PyDLL(None, use_errno=True)
-        self._library.prctl(_SET_PDEATHSIG, 0, 0, 0, 0)
+        # Whoever supervises may end while the session is frozen: wake, and end it.
+        self._library.prctl(_SET_PDEATHSIG, signal.SIGCONT, 0, 0, 0)
         numbers = _NUMBERS.get(os.uname().machine)
         if numbers is None:
             raise FilterError("system calls cannot be filtered on this machine")
