@@ -94,13 +94,17 @@ struct hot {
         time_t until; /* in seconds of CLOCK_MONOTONIC */
     } devices[KNOWN_DEVICES]; /* of plain file systems */
     atomic_bool stands_down;      /* everything is for Python */
+    /* For whoever watches that no call hangs here: reading a caller's memory may wait. */
+    _Atomic uint64_t under_way; /* the call that is being answered; 0: none */
+    atomic_ulong calls;         /* how many there have been */
+    atomic_int wake;            /* an eventfd to write to at the next call; -1: none */
 };
 
 bool hot_init(struct hot *hot, int listener, bool polls);
 void hot_free(struct hot *hot);
 
 /* Receive calls and answer them, until one is not to be answered here. One thread at a
- * time; never waits for anything but the next call. */
+ * time; waits for nothing but the next call, and for the memory of callers. */
 enum outcome hot_serve(struct hot *hot, struct call *call);
 
 /* Answer what was asked about last; false where Python has to do it from the start. */

@@ -113,11 +113,32 @@ static PyObject *loop_stand_down(PyObject *object, PyObject *nothing) {
     Py_RETURN_NONE;
 }
 
+static PyObject *loop_answering(PyObject *object, PyObject *nothing) {
+    (void)nothing;
+    return PyLong_FromUnsignedLongLong(
+        atomic_load(&((struct hot_loop *)object)->hot.under_way));
+}
+
+static PyObject *loop_calls(PyObject *object, PyObject *nothing) {
+    (void)nothing;
+    return PyLong_FromUnsignedLong(atomic_load(&((struct hot_loop *)object)->hot.calls));
+}
+
+static PyObject *loop_wake_by(PyObject *object, PyObject *descriptor) {
+    long number = PyLong_AsLong(descriptor);
+    if (number == -1 && PyErr_Occurred()) return NULL;
+    atomic_store(&((struct hot_loop *)object)->hot.wake, (int)number);
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"serve", loop_serve, METH_NOARGS, "Answer plain calls until one is not."},
     {"allow", loop_allow, METH_VARARGS, "Answer what was asked about last."},
     {"forget", loop_forget, METH_NOARGS, "Forget what was allowed."},
     {"stand_down", loop_stand_down, METH_NOARGS, "Answer nothing from now on."},
+    {"answering", loop_answering, METH_NOARGS, "The call under way, or 0."},
+    {"calls", loop_calls, METH_NOARGS, "How many calls there have been."},
+    {"wake_by", loop_wake_by, METH_O, "Write to this eventfd at the next call."},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_doc, "Answers plain opens of one listener."},

@@ -49,6 +49,7 @@ bool hot_init(struct hot *hot, int listener, bool polls) {
     memset(hot, 0, sizeof *hot);
     hot->listener = listener;
     hot->polls = polls;
+    atomic_init(&hot->wake, -1);
     threads_init(&hot->threads);
     hot->descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
     return hot->descriptors >= 0 && rulings_init(&hot->rulings);
@@ -301,9 +302,20 @@ static bool received(const struct hot *hot, struct seccomp_notif *notification) 
     return ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_RECV, notification) == 0;
 }
 
+static void note_begin(struct hot *hot, uint64_t identity) {
+    static const uint64_t once = 1;
+    atomic_store(&hot->under_way, identity);
+    atomic_fetch_add(&hot->calls, 1);
+    if (atomic_load(&hot->wake) < 0) return;
+    int wake = atomic_exchange(&hot->wake, -1);
+    if (wake >= 0 && write(wake, &once, sizeof once) < 0) return; /* it is awake */
+}
+
 enum outcome hot_serve(struct hot *hot, struct call *call) {
     while (received(hot, &call->notification)) {
+        note_begin(hot, call->notification.id);
         enum outcome outcome = answer(hot, call);
+        atomic_store(&hot->under_way, 0);
         if (outcome != ANSWERED) return outcome;
     }
     return INTERRUPTED;

@@ -17,7 +17,7 @@ from redlane_context_syscall.hot import HotSource, is_built
 from redlane_context_syscall.kernel.features import Features
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.linking import Linking
-from redlane_context_syscall.loop import Loop, Source
+from redlane_context_syscall.loop import Loop
 from redlane_context_syscall.numbers import name_of, number_of
 from redlane_context_syscall.opening import Opening
 from redlane_context_syscall.processes import describe, kill_process
@@ -101,12 +101,13 @@ class SessionGuard:
             self._options.session,
         )
         handlers, otherwise = self._handlers(listener, world, decisions)
-        source: Source = listener
-        if self._is_quick:
-            quick = HotSource(listener, world, decisions)
-            self._judge.on_change(quick.forget)
-            source, handlers = quick, quick.handlers(handlers)
-        return Loop(listener, handlers, otherwise, self._tell_failure, source)
+        if not self._is_quick:
+            return Loop(listener, handlers, otherwise, self._tell_failure)
+        quick = HotSource(listener, world, decisions)
+        self._judge.on_change(quick.forget)
+        handlers = quick.handlers(handlers)
+        tell = self._tell_failure
+        return Loop(listener, handlers, otherwise, tell, source=quick, quick=quick)
 
     def _handlers(
         self, listener: Listener, world: World, decisions: Decisions

@@ -59,15 +59,33 @@ class HotSource:
         self._world = world
         self._decisions = decisions
         self._asked: dict[int, _Question] = {}
+        self._has_stood_down = False
         world.on_parting(self._hot.stand_down)
 
     def forget(self) -> None:
         """Ask again about everything: the rules have changed."""
         self._hot.forget()
 
+    def stand_down(self) -> None:
+        """Leave everything to the loop from now on."""
+        self._has_stood_down = True
+        self._hot.stand_down()
+
+    def answering(self) -> int:
+        """The id of the call that is being answered without Python; 0: none."""
+        return self._hot.answering()
+
+    def calls(self) -> int:
+        """How many calls have been received without Python."""
+        return self._hot.calls()
+
+    def wake_by(self, descriptor: int) -> None:
+        """Have an eventfd written to with the next call."""
+        self._hot.wake_by(descriptor)
+
     def receive(self) -> Notification | None:
         """The next call that is not answered already; None when nobody is left."""
-        if not self._world.is_one:
+        if self._has_stood_down or not self._world.is_one:
             return self._listener.receive()
         received = self._hot.serve()
         if received is None:  # a signal, or the end: the listener knows

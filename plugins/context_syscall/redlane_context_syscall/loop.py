@@ -23,7 +23,7 @@ from redlane_context_syscall.calls import (
     Handler,
 )
 from redlane_context_syscall.kernel.listener import Listener, Notification
-from redlane_context_syscall.watch import Watch
+from redlane_context_syscall.watch import Quick, Watch
 
 __all__ = ["Loop", "Source"]
 
@@ -54,10 +54,12 @@ class Loop:
         otherwise: Handler,
         on_failure: Callable[[Notification, BaseException], None],
         source: Source | None = None,
+        quick: Quick | None = None,
     ) -> None:
         """Answer call number n by `handlers[n]`, any that is not there by `otherwise`.
 
         `on_failure` is told what a handler raised that is no answer to a caller.
+        `quick` is the source once more where that answers calls itself.
         """
         self._listener = listener
         self._source = source or listener
@@ -70,7 +72,7 @@ class Loop:
         self._idle = 0
         self._threads = 0
         self._over = False
-        self._watch = Watch(listener.is_valid, self._pass_lead)
+        self._watch = Watch(listener.is_valid, self._pass_lead, quick)
 
     def start(self, on_loss: Callable[[str], None]) -> None:
         """Serve from now on; `on_loss` is told why, should that become impossible.
@@ -104,10 +106,10 @@ class Loop:
                 self._elect()
         self._watch.waiting(me, notification)
 
-    def _pass_lead(self, thread: int) -> bool:
-        """Elect another in place of a thread that does not come back."""
+    def _pass_lead(self, thread: int | None) -> bool:
+        """Elect another in place of a thread, or whichever leads, that hangs."""
         with self._changed:
-            if self._leader != thread or self._over:
+            if thread not in (None, self._leader) or self._over:
                 return False
             if not self._idle and self._threads >= _MOST_THREADS:
                 return False
