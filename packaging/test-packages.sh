@@ -2,7 +2,11 @@
 # Install the Debian packages that some tests need besides; without them those skip.
 set -eu
 
-packages="chromium curl jq openssl wrk"
+packages="bubblewrap busybox chromium curl jq nodejs npm openssl patch rsync sqlite3
+    tmux unzip vim wrk zip"
+# Python's own tests come as a package of each version.
+python=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' || true)
+[ -z "$python" ] || packages="$packages libpython$python-testsuite"
 
 # shellcheck disable=SC2086  # the list is meant to be split into words
 exec "${0%/*}/install-packages.sh" $packages

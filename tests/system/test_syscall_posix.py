@@ -1,0 +1,152 @@
+"""Independent test suites fail supervised exactly where they fail alone.
+
+CPython's own tests of the file system, processes and terminals are a Debian package. A
+suite of POSIX file-system tests of the form of pjdfstest, built, is taken from the
+directory that REDLANE_PJDFSTEST names.
+"""
+
+import json
+import os
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from supervised import PEOPLE, Guarded, guarded, person_named, place_on
+
+DRIVER = Path(__file__).with_name("posix_driver.py")
+SUITE = os.environ.get("REDLANE_PJDFSTEST", "")
+PYTHON = "/usr/bin/python3"
+SHORT = ("open", "unlink", "rmdir", "rename")
+"""What is done in the caller's place is tested by these folders of the suite."""
+
+Results = dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=["tmpfs", "ext4"])
+def file_system(request: pytest.FixtureRequest) -> Iterator[Path]:
+    with place_on(request.param) as place:
+        yield place
+
+
+@pytest.fixture(scope="module", params=PEOPLE)
+def there(request: pytest.FixtureRequest, file_system: Path) -> Iterator[Guarded]:
+    """A daemon, and a working directory on each of the file systems."""
+    with guarded(person_named(request.param), file_system) as made:
+        made.renew_work()
+        made.start()
+        yield made
+
+
+def _suite_said(place: Guarded, folders: tuple[str, ...], *, watched: bool) -> Results:
+    place.renew_work()
+    result = place.base / "home" / f"result-{watched}.json"
+    run = place.supervised if watched else place.alone
+    words = ["/usr/bin/python3", "-I", DRIVER, SUITE, result, *folders]
+    ran = run(*words, deadline=1500)
+    assert ran.code == 0, ran
+    found = json.loads(result.read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+def _compare(alone: Results, watched: Results) -> None:
+    differences = {
+        name: {"alone": alone.get(name), "supervised": watched.get(name)}
+        for name in alone.keys() | watched.keys()
+        if alone.get(name) != watched.get(name)
+    }
+    assert not differences, json.dumps(differences, indent=1, sort_keys=True)
+
+
+needs_suite = pytest.mark.skipif(
+    not SUITE,
+    reason="NOT TESTED: REDLANE_PJDFSTEST names no built POSIX file-system test suite",
+)
+
+
+@needs_suite
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "folders",
+    [pytest.param(SHORT, id="emulated"), pytest.param((), id="all")],
+)
+def test_posix_suite_fails_where_it_fails_alone(
+    there: Guarded, folders: tuple[str, ...]
+) -> None:
+    alone = _suite_said(there, folders, watched=False)
+    assert alone
+
+    watched = _suite_said(there, folders, watched=True)
+
+    _compare(alone, watched)
+
+
+QUICK = (
+    *("test_posix", "test_file", "test_fileio", "test_genericpath", "test_glob"),
+    *("test_pathlib", "test_pty", "test_tempfile", "test_mmap"),
+)
+THOROUGH = (
+    *("test_os", "test_shutil", "test_subprocess", "test_fcntl", "test_tarfile"),
+    *("test_zipfile", "test_io", "test_signal", "test_multiprocessing_fork"),
+    *("test_openpty", "test_largefile", "test_ioctl", "test_fileinput", "test_dbm"),
+    *("test_asyncio.test_subprocess", "test_asyncio.test_unix_events", "test_import"),
+    *("test_socket", "test_threading", "test_venv", "test_zipimport", "test_selectors"),
+)
+
+
+def _python_has_its_tests() -> bool:
+    words = [PYTHON, "-c", "import test.test_os"]
+    try:
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+needs_python = pytest.mark.skipif(
+    not _python_has_its_tests(),
+    reason="NOT TESTED: apt install libpython3.11-testsuite, or that of your Python",
+)
+
+
+def _python_said(place: Guarded, names: tuple[str, ...], *, watched: bool) -> Results:
+    """The outcome of each test."""
+    place.renew_work()
+    result = place.base / "home" / f"result-{watched}.xml"
+    run = place.supervised if watched else place.alone
+    quiet = ["-W", "ignore", "-m", "test", "-q", "--tempdir", str(place.work)]
+    words = [PYTHON, *quiet, "--junit-xml", result, *names]
+    ran = run(*words, deadline=1500)
+    assert result.exists(), ran
+    found: Results = {}
+    for case in ET.parse(result).iter("testcase"):
+        ended = [child.tag for child in case if child.tag in ("failure", "error")]
+        name = f"{case.get('name')}"
+        found[name] = [case.get("status"), case.get("result"), *ended]
+    return found
+
+
+@needs_python
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(QUICK, id="quick"),
+        pytest.param(THOROUGH, id="thorough", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("who", PEOPLE)
+def test_cpythons_tests_fail_where_they_fail_alone(
+    who: str, names: tuple[str, ...]
+) -> None:
+    with guarded(person_named(who)) as place:
+        place.start()
+        alone = _python_said(place, names, watched=False)
+        assert len(alone) > len(names), alone
+
+        watched = _python_said(place, names, watched=True)
+
+        _compare(alone, watched)
