@@ -48,13 +48,20 @@ DEADLINE = 120.0
 
 @dataclass(frozen=True)
 class Person:
-    """Who runs the daemon and the commands; None is whoever runs the tests."""
+    """Who runs the daemon and the commands; None is whoever runs the tests.
+
+    `lacks` is a capability that they have not, as `mknod`.
+    """
 
     uid: int | None
+    lacks: str = ""
 
     @property
     def words(self) -> list[str]:
         """The beginning of a command of theirs."""
+        if self.uid is None and self.lacks and os.getuid() == 0:
+            sets = (f"--bounding-set=-{self.lacks}", f"--inh-caps=-{self.lacks}")
+            return ["setpriv", *sets, "--"]
         if self.uid is None:
             return []
         ids = [f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups"]

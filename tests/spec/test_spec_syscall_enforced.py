@@ -257,3 +257,32 @@ def test_unreadable_path_matches_a_block(agents: Agents, work: Path, call: str) 
     policy = on_paths("Block", f"^{work}/denied/", call)
 
     assert agents.ask(policy, (call, 1)) == ["EPERM"]
+
+
+def test_calls_fail_as_the_kernel_has_them_fail(agents: Agents, work: Path) -> None:
+    long = "x" * 256
+    calls: dict[Call, str] = {
+        ("rename", long, "free/y"): "ENAMETOOLONG",
+        ("rename", "free/x", long): "ENAMETOOLONG",
+        ("rename", "none", "free/y"): "ENOENT",
+        ("rename", "free", "free/below"): "EINVAL",
+        ("rename", "free/x", "free"): "ENOTEMPTY",
+        ("rename", "to-denied", "free"): "EISDIR",
+        ("renameat2", "free/x", "free/link", 1): "EEXIST",
+        ("unlink", long): "ENAMETOOLONG",
+        ("unlink", "free"): "EISDIR",
+        ("unlink", "free/x/"): "ENOTDIR",
+        ("rmdir", "free"): "ENOTEMPTY",
+        ("rmdir", "free/."): "EINVAL",
+        ("openat", long): "ENAMETOOLONG",
+        ("openat", "free", os.O_WRONLY): "EISDIR",
+        ("openat", "free/x", os.O_CREAT | os.O_EXCL): "EEXIST",
+        ("openat", "free/link", os.O_NOFOLLOW): "ELOOP",
+        ("openat", ""): "ENOENT",
+        ("openat", "free/x/y"): "ENOTDIR",
+        ("openat", "none/new", os.O_CREAT): "ENOENT",
+    }
+
+    ends = agents.ask(on_paths("Block", f"^{work}/denied/"), *calls)
+
+    assert dict(zip(calls, ends, strict=True)) == calls

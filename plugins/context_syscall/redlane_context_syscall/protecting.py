@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from errno import ELOOP, ENOENT, ENOTDIR
+from errno import ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR
 from itertools import islice
 
 from redlane_context_syscall.errand import NameRules
@@ -171,7 +171,7 @@ def _below(parent: int, name: bytes, left: int) -> Iterator[bytes]:
     try:
         top = openat2(parent, name, _LIST, resolve=RESOLVE_NO_SYMLINKS)
     except OSError as error:
-        if error.errno in (ENOENT, ENOTDIR, ELOOP):
+        if error.errno in (ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG):
             return
         raise _UnseenError(f"what lies below cannot be seen: {error}") from error
     waiting = [b""]
