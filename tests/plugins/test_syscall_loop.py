@@ -17,6 +17,7 @@ from redlane_context_syscall.calls import GO_ON, Answer, Descriptor, Failure, Ha
 from redlane_context_syscall.calls import Value as Returned
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.kernel.system import AT_FDCWD, openat
+from redlane_context_syscall.watch import Watch
 
 _WAIT_SECONDS = 20
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
@@ -267,3 +268,22 @@ def test_a_signal_that_is_caught_ends_the_wait(
 
     handlers = {"sched_get_priority_min": opens, "sched_get_priority_max": tells}
     assert _served(act, **handlers) == seen
+
+
+def test_the_lead_passes_only_while_its_thread_is_at_the_call() -> None:
+    passing, ended = threading.Event(), threading.Event()
+    was_over = []
+
+    def pass_lead(_thread: int | None) -> bool:
+        passing.set()
+        was_over.append(ended.wait(0.3))
+        return True
+
+    watch = Watch(lambda _: True, pass_lead)
+    watch.start()
+    watch.begin(1, Notification.unpacked(bytes(80)))
+    assert passing.wait(_WAIT_SECONDS)
+    watch.end(1)
+    ended.set()
+    watch.stop()
+    assert was_over == [False]

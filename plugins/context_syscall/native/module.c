@@ -71,10 +71,7 @@ static PyObject *loop_serve(PyObject *object, PyObject *nothing) {
     enum outcome outcome;
     (void)nothing;
     if (!is_ready(self)) return NULL;
-    if (self->is_serving) {
-        PyErr_SetString(PyExc_RuntimeError, "another thread receives");
-        return NULL;
-    }
+    if (self->is_serving) Py_RETURN_NONE; /* by another thread: the listener has room */
     withdraw(self);
     self->is_serving = true;
     Py_BEGIN_ALLOW_THREADS

@@ -88,7 +88,7 @@ class HotSource:
         if self._has_stood_down or not self._world.is_one:
             return self._listener.receive()
         received = self._hot.serve()
-        if received is None:  # a signal, or the end: the listener knows
+        if received is None:  # a signal, the end, or another is at it
             return self._listener.receive()
         notification = Notification.unpacked(received[0])
         if len(received) > 1:

@@ -114,8 +114,8 @@ class Watch:
             now = self._under_way()
             self._interrupt_vain()
             for thread, notification in now.items():
-                if before.get(thread) is notification and self._pass_lead(thread):
-                    self.waiting(thread, notification)
+                if before.get(thread) is notification:
+                    self._pass_on(thread, notification)
             # Calls come in flocks: to rest between two of them, and be woken by the
             # second, would cost each more than its answer does.
             if self._is_quick_busy() or now or before or was_woken:
@@ -124,6 +124,16 @@ class Watch:
             else:
                 was_woken = self._sleep()
             before = now
+
+    def _pass_on(self, thread: int, notification: Notification) -> None:
+        """Have another lead, if the thread is still at this call.
+
+        With the lock, so that it stays there: one that has gone on receives again, and
+        two must not.
+        """
+        with self._lock:
+            if self._busy.get(thread) is notification and self._pass_lead(thread):
+                self._waiting[thread] = notification
 
     def _is_quick_busy(self) -> bool:
         """Whether calls are answered without Python; one that hangs there is left."""
