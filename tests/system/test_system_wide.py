@@ -65,6 +65,14 @@ CALLS: dict[tuple[str, str], tuple[str, object]] = {
     ("PATCH", "/api/sessions/{session_id}"): ("/api/sessions/OWN", {"role": "open"}),
     ("POST", "/api/sessions/{session_id}/{action}"): ("/api/sessions/OWN/freeze", {}),
     ("DELETE", "/api/sessions/{session_id}"): ("/api/sessions/OWN", None),
+    ("GET", "/api/sessions/{session_id}/syscalls"): (
+        "/api/sessions/OWN/syscalls",
+        None,
+    ),
+    ("POST", "/api/sessions/{session_id}/syscalls"): (
+        "/api/sessions/OWN/syscalls",
+        {},
+    ),
     ("GET", "/api/events"): ("/api/events", None),
     ("GET", "/api/reviews"): ("/api/reviews", None),
     ("GET", "/api/reviews/{review_id}"): ("/api/reviews/x", None),
