@@ -18,6 +18,7 @@ from spec.redlane_home import REDLANE, Home, Ran
 
 __all__ = [
     "EXACT",
+    "ONE_OF_PEOPLE",
     "PEOPLE",
     "Guarded",
     "Person",
@@ -36,6 +37,13 @@ EXACT = (
 """The system calls that are done in the caller's place (Syscall policy rule 6)."""
 
 PEOPLE = ("root", "user")
+ONE_OF_PEOPLE = (
+    ("root", pytest.param("user", marks=pytest.mark.slow))
+    if os.getuid() == 0
+    else PEOPLE
+)
+"""Both for long tests, but quickly only whoever runs the tests."""
+
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
     "LANG": "C.UTF-8",

@@ -102,9 +102,9 @@ def test_session_whose_supervisor_is_killed_ends_at_once(
 
         wait_for(lambda: all(map(_gone, pids)))
         _, said = process.communicate(timeout=20)
-    lines = said.splitlines()
+    # Before its end the agent may tell of calls that nobody answered.
+    lines = [each for each in said.splitlines() if each.startswith("redlane: ")]
     assert len(lines) == 1, said
-    assert lines[0].startswith("redlane: ")
     assert process.returncode != 0
 
 
@@ -284,7 +284,9 @@ os._exit(0)
 """
 
 
-@pytest.mark.parametrize("way", ["open", "memory"])
+@pytest.mark.parametrize(
+    "way", ["open", pytest.param("memory", marks=pytest.mark.slow)]
+)
 def test_file_system_that_does_not_answer_holds_up_nobody_else(
     place: Guarded, silent: tuple[Path, Callable[[], None]], way: str
 ) -> None:
@@ -349,7 +351,14 @@ except OSError as error:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGSTOP, marks=pytest.mark.slow),
+        signal.SIGTERM,
+    ],
+)
 @pytest.mark.parametrize("target", [-1, 0])
 def test_signal_to_everybody_leaves_nobody_unguarded(
     place: Guarded, target: int, number: int

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from supervised import PEOPLE, Guarded, guarded, person_named, place_on, watching
+from supervised import ONE_OF_PEOPLE, Guarded, guarded, person_named, place_on, watching
 
 DRIVER = Path(__file__).with_name("posix_driver.py")
 SUITE = os.environ.get("REDLANE_PJDFSTEST", "")
@@ -34,7 +34,7 @@ def file_system(request: pytest.FixtureRequest) -> Iterator[Path]:
         yield place
 
 
-@pytest.fixture(scope="module", params=PEOPLE)
+@pytest.fixture(scope="module", params=ONE_OF_PEOPLE)
 def there(request: pytest.FixtureRequest, file_system: Path) -> Iterator[Guarded]:
     """A daemon, and a working directory on each of the file systems."""
     person = replace(person_named(request.param), lacks="mknod")
@@ -150,7 +150,7 @@ def _python_said(place: Guarded, names: tuple[str, ...], *, watched: bool) -> Re
         pytest.param(THOROUGH, id="thorough", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("who", PEOPLE)
+@pytest.mark.parametrize("who", ONE_OF_PEOPLE)
 def test_cpythons_tests_fail_where_they_fail_alone(
     who: str, names: tuple[str, ...]
 ) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from distributions import ROOT
 from spec.redlane_home import Ran
-from supervised import PEOPLE, Guarded, guarded, person_named, tree_of
+from supervised import ONE_OF_PEOPLE, Guarded, guarded, person_named, tree_of
 
 SCRIPTS = Path(__file__).with_name("programs")
 DEADLINE = 110.0
@@ -49,7 +49,7 @@ class Program:
 PROGRAMS = [Program.read(each) for each in sorted(SCRIPTS.glob("*.sh"))]
 
 
-@pytest.fixture(scope="module", params=PEOPLE)
+@pytest.fixture(scope="module", params=ONE_OF_PEOPLE)
 def place(request: pytest.FixtureRequest) -> Iterator[Guarded]:
     with guarded(person_named(request.param)) as made:
         _lay(made.base / "data")
