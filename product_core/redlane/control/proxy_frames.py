@@ -1,0 +1,81 @@
+"""What the daemon and its proxy say to each other.
+
+A frame is two lengths, a JSON object and any number of blobs: contents are bytes, which
+JSON cannot hold. On a lane the proxy asks and the daemon answers, one at a time. Over the
+channel that the proxy is born with go the settings, one way, and new lanes, the other.
+"""
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "HEAD_BYTES",
+    "MOST_BLOB_BYTES",
+    "MOST_SETTINGS_BYTES",
+    "ProxyFrame",
+    "ProxyFrameError",
+    "body_length",
+    "pack",
+    "unpack",
+]
+
+_HEAD = struct.Struct("!IQ")
+HEAD_BYTES = _HEAD.size
+"""How many bytes come first, and tell how many follow."""
+
+_MOST_DOCUMENT_BYTES = 4 * 1024 * 1024
+MOST_BLOB_BYTES = 1024 * 1024 * 1024
+MOST_SETTINGS_BYTES = 128 * 1024
+"""What one message of the channel holds."""
+
+
+class ProxyFrameError(Exception):
+    """What was received is no frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyFrame:
+    """One message: a JSON object, and bytes that belong to it."""
+
+    document: Mapping[str, Any]
+    blobs: tuple[bytes, ...] = ()
+
+
+def pack(document: Mapping[str, Any], blobs: Sequence[bytes] = ()) -> list[bytes]:
+    """The pieces to send, in order; their lengths are part of them."""
+    lengths = list(map(len, blobs))
+    text = json.dumps({**document, "blobs": lengths}, separators=(",", ":")).encode()
+    return [_HEAD.pack(len(text), sum(lengths)) + text, *blobs]
+
+
+def body_length(head: bytes) -> int:
+    """How many bytes follow a head; raises ProxyFrameError for more than we take."""
+    document, blobs = _HEAD.unpack(head)
+    if document > _MOST_DOCUMENT_BYTES or blobs > MOST_BLOB_BYTES:
+        raise ProxyFrameError("the frame is too long")
+    return int(document + blobs)
+
+
+def unpack(head: bytes, body: bytes) -> ProxyFrame:
+    """The frame of a head and what followed it; raises ProxyFrameError."""
+    length, _ = _HEAD.unpack(head)
+    try:
+        document = json.loads(body[:length])
+        lengths = document.pop("blobs")
+        blobs = tuple(_cut(body[length:], lengths))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ProxyFrameError("the frame cannot be read") from error
+    return ProxyFrame(document, blobs)
+
+
+def _cut(data: bytes, lengths: Sequence[int]) -> list[bytes]:
+    pieces, start = [], 0
+    for length in lengths:
+        pieces.append(data[start : start + length])
+        start += length
+    if start != len(data):
+        raise ValueError("the lengths of the blobs are not what came")
+    return pieces

@@ -1,0 +1,1 @@
+"""Bytes as they travel to the text that they are read as: pure functions."""
