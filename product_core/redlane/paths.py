@@ -11,11 +11,19 @@ from pathlib import Path
 
 from redlane.errors import UsageError
 
-__all__ = ["SHELL_SOCKET", "SYSTEM_HOME", "SYSTEM_LOGS", "SYSTEM_RUN", "Paths"]
+__all__ = [
+    "SHELL_SOCKET",
+    "SYSTEM_HOME",
+    "SYSTEM_LOGS",
+    "SYSTEM_RUN",
+    "SYSTEM_STATE",
+    "Paths",
+]
 
 SYSTEM_HOME = Path("/etc/redlane")
 SYSTEM_RUN = Path("/run/redlane")
 SYSTEM_LOGS = Path("/var/log/redlane")
+SYSTEM_STATE = Path("/var/lib/redlane")
 SHELL_SOCKET = "shell.sock"
 """The name of the shell wrapper's socket, beside the control socket."""
 
@@ -103,6 +111,11 @@ class Paths:
     def logs(self) -> Path:
         """The directory of event logs."""
         return SYSTEM_LOGS if self.is_system else self.home / "logs"
+
+    @property
+    def authority(self) -> Path:
+        """The directory of the certificate authority of TLS interception."""
+        return (SYSTEM_STATE if self.is_system else self.home) / "ca"
 
     @property
     def models(self) -> Path:

@@ -46,6 +46,7 @@ COMMANDS = (
     CommandEntry("session", "session", "list and change sessions; reload policies"),
     CommandEntry("review", "review", "decide what the yellow lane holds"),
     CommandEntry("events", "events", "show what was judged"),
+    CommandEntry("ca", "ca", "the certificate authority of TLS interception"),
     CommandEntry("plugins", "plugins", "list the plugins that were found"),
     CommandEntry("completion", "completion", "print a completion script for a shell"),
 )
