@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from redlane.control.peers import Peer
 
@@ -11,20 +12,24 @@ __all__ = ["Counted", "Crowd"]
 Counted = Callable[[Peer], str | None]
 """The name under which the connections of a peer are counted; None: they are not."""
 
+Who = TypeVar("Who")
 
-class Crowd:
-    """Counts connections; safe for several threads."""
 
-    def __init__(self, most: int, counted: Counted = lambda _: None) -> None:
-        """At most `most` under one name."""
+class Crowd(Generic[Who]):
+    """Counts connections, or whatever else is there; safe for several threads."""
+
+    def __init__(
+        self, most: int, counted: Callable[[Who], str | None] = lambda _: None
+    ) -> None:
+        """At most `most` under one name; what has none is not counted."""
         self._most = most
         self._counted = counted
         self._lock = threading.Lock()
         self._here: Counter[str] = Counter()
 
-    def enter(self, peer: Peer) -> Callable[[], None] | None:
-        """What is to be called when the connection ends; None when there are enough."""
-        name = self._counted(peer)
+    def enter(self, who: Who) -> Callable[[], None] | None:
+        """What is to be called when it ends; None when there are enough."""
+        name = self._counted(who)
         if name is None:
             return lambda: None
         with self._lock:

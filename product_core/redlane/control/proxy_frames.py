@@ -1,8 +1,8 @@
 """What the daemon and its proxy say to each other.
 
-A frame is two lengths, a JSON object and any number of blobs: contents are bytes, which
-JSON cannot hold. On a lane the proxy asks and the daemon answers, one at a time. Over the
-channel that the proxy is born with go the settings, one way, and new lanes, the other.
+A frame is two lengths, a JSON object and any number of blobs: contents are bytes, that
+JSON cannot hold. On a lane the proxy asks, and the daemon answers, one at a time. Over
+the channel that the proxy is born with go settings, one way, and new lanes, the other.
 """
 
 import json
@@ -18,6 +18,7 @@ __all__ = [
     "ProxyFrame",
     "ProxyFrameError",
     "body_length",
+    "document_length",
     "pack",
     "unpack",
 ]
@@ -57,6 +58,11 @@ def body_length(head: bytes) -> int:
     if document > _MOST_DOCUMENT_BYTES or blobs > MOST_BLOB_BYTES:
         raise ProxyFrameError("the frame is too long")
     return int(document + blobs)
+
+
+def document_length(head: bytes) -> int:
+    """How many bytes of them are the JSON object, which comes first."""
+    return int(_HEAD.unpack(head)[0])
 
 
 def unpack(head: bytes, body: bytes) -> ProxyFrame:

@@ -6,25 +6,25 @@ for waits a moment, and is refused then.
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from redlane.control.crowd import Counted
-from redlane.control.peers import Peer
+from typing import Generic, TypeVar
 
 __all__ = ["Room"]
 
 _MOST_WAITING = 16
 """How many requests of one user wait for room; each of them holds a thread."""
 
+Who = TypeVar("Who")
 
-class Room:
+
+class Room(Generic[Who]):
     """Counts bytes; safe for several threads."""
 
     def __init__(
         self,
         most: int,
-        counted: Counted = lambda _: None,
+        counted: Callable[[Who], str | None] = lambda _: None,
         longest_wait: float = 2.0,
     ) -> None:
         """At most `most` bytes under one name, waited for so many seconds."""
@@ -36,9 +36,9 @@ class Room:
         self._waiting: Counter[str] = Counter()
 
     @contextmanager
-    def taken(self, peer: Peer, size: int) -> Iterator[bool]:
+    def taken(self, who: Who, size: int) -> Iterator[bool]:
         """Room for `size` bytes as long as the block lasts; False: there is none."""
-        name = self._counted(peer) if size else None
+        name = self._counted(who) if size else None
         if name is None:
             yield True
             return

@@ -1,0 +1,181 @@
+"""Answers the proxy: what a session sends, and what it gets back, by the gate.
+
+The proxy parses what strangers send, so nothing of what it says is believed: whose a
+request is, the token tells, and what is no question of a known form is a Block.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from redlane.control.metrics import Metrics
+from redlane.control.proxy_frames import ProxyFrame
+from redlane.control.proxy_tokens import ProxyTokens
+from redlane.engine.boundary import fail_closed, one_line
+from redlane.errors import ContentError, RedlaneError
+from redlane.gate import Gate, Judgement, why_stopped
+from redlane.model.content import Content, TextContent
+from redlane.model.policy import Context
+from redlane.model.verdict import Decision, Verdict
+from redlane.state.reviews import Review
+from redlane.state.sessions import Session, SessionState, SessionTable
+
+__all__ = ["OnHold", "ProxyDesk", "Traffic", "block_frame"]
+
+Traffic = Callable[[Context, bytes, Sequence[bytes]], Content]
+"""How the bytes of a request or response, and texts out of it, become content."""
+
+OnHold = Callable[[Review], None]
+
+_CONTEXTS = {each.value: each for each in (Context.NETWORK, Context.INBOUND)}
+_RECORDED = (Decision.ALLOW, Decision.FLAG, Decision.BLOCK)
+_MOST_DETAILS = 20
+
+_log = logging.getLogger(__name__)
+
+
+class _QuestionError(RedlaneError):
+    """What the proxy asks is no question."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked, apart from whose it is."""
+
+    context: Context
+    data: bytes
+    texts: tuple[bytes, ...]
+    details: tuple[str, ...]
+
+
+class ProxyDesk:
+    """What becomes of one question; safe for several threads."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        table: SessionTable,
+        tokens: ProxyTokens,
+        traffic: Traffic,
+        metrics: Metrics,
+    ) -> None:
+        """Judge with `gate` what `traffic` makes content of; count in `metrics`."""
+        self._gate = gate
+        self._table = table
+        self._tokens = tokens
+        self._traffic = traffic
+        self._metrics = metrics
+
+    def session(self, document: Mapping[str, object]) -> Session | None:
+        """Whose request it is; None without the credential of a running session."""
+        session_id = self._tokens.session_of(document.get("credential"))
+        session = None if session_id is None else self._table.get(session_id)
+        if session is None or session.state is not SessionState.RUNNING:
+            return None
+        return session
+
+    def answer(self, frame: ProxyFrame, on_hold: OnHold) -> ProxyFrame:
+        """The answer; whatever goes wrong while it is sought is a Block."""
+        return fail_closed(partial(self._answer, frame, on_hold), _failed)
+
+    def _answer(self, frame: ProxyFrame, on_hold: OnHold) -> ProxyFrame:
+        session = self.session(frame.document)
+        if session is None:
+            reason = "there is no running session of that credential"
+            return block_frame(reason, refused="credential")
+        question = _question(frame)
+        match frame.document.get("kind"):
+            case "judge":
+                judgement = self._judge(question, session, on_hold)
+            case "record":
+                judgement = self._record(question, session, frame.document)
+            case _:
+                raise _QuestionError("there is no question of that kind")
+        verdict = judgement.verdict
+        self._metrics.count_verdict(
+            verdict.context, verdict.decision.value, judgement.latency_ms
+        )
+        return _answer_of(judgement)
+
+    def _judge(
+        self, question: _Question, session: Session, on_hold: OnHold
+    ) -> Judgement:
+        try:
+            content = self._traffic(question.context, question.data, question.texts)
+        except ContentError as error:
+            raw = TextContent(question.context, question.data)
+            return self._gate.refuse(raw, session, str(error))
+        return self._gate.decide(
+            content, session, details=question.details, on_hold=on_hold
+        )
+
+    def _record(
+        self, question: _Question, session: Session, document: Mapping[str, object]
+    ) -> Judgement:
+        """Write down what the settings have decided, and not a policy."""
+        content = TextContent(question.context, question.data)
+        stopped = why_stopped(self._table.get(session.id))
+        if stopped:
+            return self._gate.refuse(content, session, stopped)
+        decision = document.get("verdict")
+        if decision not in {each.value for each in _RECORDED}:
+            raise _QuestionError("there is no verdict of that name to record")
+        verdict = Verdict(
+            Decision(decision),
+            one_line(str(document.get("reason") or "")),
+            role=session.role,
+            context=question.context,
+        )
+        return self._gate.record(content, session, verdict, details=question.details)
+
+
+def _question(frame: ProxyFrame) -> _Question:
+    """Raises _QuestionError for what has not the form of one."""
+    context = _CONTEXTS.get(str(frame.document.get("context")))
+    details = frame.document.get("details") or []
+    if context is None or not frame.blobs or not isinstance(details, list):
+        raise _QuestionError("the question has not the form of one")
+    data, *texts = frame.blobs
+    lines = tuple(one_line(str(each)) for each in details[:_MOST_DETAILS])
+    return _Question(context, data, tuple(texts), lines)
+
+
+def _answer_of(judgement: Judgement) -> ProxyFrame:
+    verdict = judgement.verdict
+    decision = verdict.decision
+    blobs: tuple[bytes, ...] = ()
+    if decision is Decision.MODIFY:
+        if verdict.content is None:
+            return block_frame("the rewritten content is missing")
+        blobs = (verdict.content,)
+    document = {
+        "verdict": decision.value,
+        "policy": verdict.policy,
+        "reason": verdict.reason,
+        "suggestion": verdict.suggestion,
+        "event": judgement.event,
+        "modified_by": verdict.modified_by,
+        "refused": None,
+    }
+    return ProxyFrame(document, blobs)
+
+
+def block_frame(reason: str, refused: str | None = None) -> ProxyFrame:
+    """A Block that no event is written of; `refused` names what it is about."""
+    return ProxyFrame(
+        {
+            "verdict": Decision.BLOCK.value,
+            "policy": None,
+            "reason": reason,
+            "suggestion": None,
+            "event": None,
+            "modified_by": None,
+            "refused": refused,
+        }
+    )
+
+
+def _failed(reason: str) -> ProxyFrame:
+    _log.error("a question of the proxy failed: %s", reason)
+    return block_frame(f"blocked because of a failure: {reason}")
