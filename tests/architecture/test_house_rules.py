@@ -78,6 +78,9 @@ BOUNDARIES = {
     "product_core/redlane/engine/boundary.py",
     "product_core/redlane/plugins.py",
     "product_core/redlane/policies/asking.py",
+    "product_core/redlane/proxy/addon.py",
+    "product_core/redlane/proxy/judge.py",
+    "product_core/redlane/proxy/main.py",
 }
 """Where foreign code or a request ends: these catch everything and fail closed."""
 

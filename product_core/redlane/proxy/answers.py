@@ -1,0 +1,73 @@
+"""What a client gets in the place of what it asked for."""
+
+import json
+
+from mitmproxy import http
+from mitmproxy.net.http import http1
+
+from redlane.proxy.judge import Answer
+
+__all__ = ["error_page", "error_response", "refusal_document", "refusal_response"]
+
+_FORBIDDEN, _CREDENTIALS_WANTED, _UNAVAILABLE = 403, 407, 503
+
+
+def refusal_response(answer: Answer) -> http.Response:
+    """403 for a Block, 407 for credentials, 503 where nobody could judge.
+
+    SDKs of model providers take `x-should-retry` at its word; without it some ask again
+    and again.
+    """
+    if answer.refused:
+        wanted = {"proxy-authenticate": 'Basic realm="Redlane"'}
+        return _response(_CREDENTIALS_WANTED, answer, wanted)
+    if answer.failed:
+        return _response(_UNAVAILABLE, answer, {"retry-after": "5"})
+    return _response(_FORBIDDEN, answer, {"x-should-retry": "false"})
+
+
+def refusal_document(answer: Answer) -> dict[str, object]:
+    """The refusal as JSON: who decided it, and why."""
+    if answer.refused:
+        message = (
+            "Redlane's proxy serves the sessions of `redlane run`, each with its own "
+            "credentials"
+        )
+    elif answer.failed:
+        message = f"Redlane cannot judge this, so it is blocked: {answer.reason}"
+    else:
+        message = f"blocked by Redlane: {answer.reason}"
+    document: dict[str, object] = {
+        "error": message,
+        "policy": answer.policy,
+        "reason": answer.reason,
+    }
+    if answer.suggestion:
+        document["suggestion"] = answer.suggestion
+    if answer.event:
+        document["event"] = answer.event
+    return document
+
+
+def _response(status: int, answer: Answer, headers: dict[str, str]) -> http.Response:
+    text = json.dumps(refusal_document(answer), ensure_ascii=False) + "\n"
+    fields = {
+        "content-type": "application/json",
+        "cache-control": "no-store",
+        **headers,
+    }
+    return http.Response.make(status, text.encode(), fields)
+
+
+def error_page(status: int, message: str) -> bytes:
+    """What a client is told that the proxy cannot serve, as JSON."""
+    text = f"Redlane's proxy: {message}"
+    document = {"error": text, "status": status}
+    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
+
+
+def error_response(status: int, message: str = "") -> bytes:
+    """The same as a whole response of HTTP/1, which ends the connection."""
+    headers = {"connection": "close", "content-type": "application/json"}
+    body = error_page(status, message)
+    return bytes(http1.assemble_response(http.Response.make(status, body, headers)))

@@ -1,0 +1,180 @@
+"""HTTP/1 as mitmproxy speaks it, with trailers, and with an end to headers.
+
+mitmproxy cannot read trailers of chunked bodies, and takes headers of any length.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import h11
+from mitmproxy import http
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.layers.http import _http1
+from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
+from mitmproxy.proxy.layers.http._events import (
+    RequestEndOfMessage,
+    RequestTrailers,
+    ResponseEndOfMessage,
+    ResponseTrailers,
+)
+from mitmproxy.proxy.utils import ReceiveBuffer
+
+__all__ = ["Http1Client", "Http1Server", "body_reader"]
+
+_LONGEST_HEAD = 256 * 1024
+_TOO_LONG = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"connection: close\r\ncontent-length: 0\r\n\r\n"
+)
+_END = b"0\r\n\r\n"
+_NEVER_TRAILERS = frozenset(
+    [
+        "transfer-encoding",
+        "content-length",
+        "host",
+        "te",
+        "trailer",
+        "connection",
+        "content-encoding",
+        "content-type",
+        "content-range",
+        "authorization",
+        "proxy-authorization",
+        "set-cookie",
+        "cache-control",
+        "expect",
+        "range",
+    ]  # a list of names
+)
+"""What frames a message, or routes it, counts nowhere but in front of it (RFC 9110)."""
+
+
+class _Trailing:
+    """A reader of a body that keeps its trailers instead of stumbling over them."""
+
+    def __init__(self, inner: Callable[..., object]) -> None:
+        self._inner: Any = inner
+        self.trailers: http.Headers | None = None
+
+    def __call__(self, buffer: ReceiveBuffer) -> object:
+        return self._kept(self._inner(buffer))
+
+    def read_eof(self) -> object:
+        return self._kept(self._inner.read_eof())
+
+    def _kept(self, event: object) -> object:
+        if isinstance(event, h11.EndOfMessage) and event.headers:
+            fields = [
+                (bytes(name), bytes(value))
+                for name, value in event.headers
+                if name.decode("latin-1").lower() not in _NEVER_TRAILERS
+            ]
+            self.trailers = http.Headers(fields) if fields else None
+            return h11.EndOfMessage()
+        return event
+
+
+def body_reader(expected_size: int | None) -> _Trailing:
+    """Mitmproxy's own reader, with trailers kept."""
+    return _Trailing(_make_body_reader(expected_size))
+
+
+_make_body_reader = _http1.make_body_reader
+
+
+def _end_of_chunks(trailers: http.Headers | None) -> bytes:
+    fields = trailers.fields if trailers is not None else ()
+    lines = b"".join(b"%b: %b\r\n" % field for field in fields)
+    return b"0\r\n" + lines + b"\r\n"
+
+
+class _Http1(_http1.Http1Connection):
+    """What both sides have in common."""
+
+    _trailers_received: ClassVar[type]
+    _trailers: http.Headers | None = None
+
+    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Tell of trailers before the end of their message."""
+        for command in super().read_body(event):
+            reader: object = self.body_reader
+            if (
+                isinstance(command, ReceiveHttp)
+                and isinstance(command.event, self.ReceiveEndOfMessage)
+                and isinstance(reader, _Trailing)
+                and reader.trailers is not None
+                and self.stream_id is not None
+            ):
+                received = self._trailers_received(self.stream_id, reader.trailers)
+                yield ReceiveHttp(received)
+            yield command
+
+    def _end(
+        self, commands_of_end: layer.CommandGenerator[None]
+    ) -> layer.CommandGenerator[None]:
+        """The end of a message, with trailers in it if there are any."""
+        trailers, self._trailers = self._trailers, None
+        for command in commands_of_end:
+            if isinstance(command, commands.SendData) and command.data == _END:
+                yield commands.SendData(self.conn, _end_of_chunks(trailers))
+            else:
+                yield command
+
+    def _is_too_long(self) -> bool:
+        return self.state == self.read_headers and len(self.buf) > _LONGEST_HEAD
+
+
+class Http1Server(_Http1, _http1.Http1Server):
+    """The client's side."""
+
+    _trailers_received = RequestTrailers
+
+    def send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
+        """Keep trailers for the end of the response."""
+        if isinstance(event, ResponseTrailers):
+            self._trailers = event.trailers
+        elif isinstance(event, ResponseEndOfMessage):
+            yield from self._end(super().send(event))
+        else:
+            yield from super().send(event)
+
+    def read_headers(
+        self, event: events.ConnectionEvent
+    ) -> layer.CommandGenerator[None]:
+        """Refuse a head that does not end."""
+        yield from super().read_headers(event)
+        if self._is_too_long():
+            self.buf.maybe_extract_at_most(len(self.buf))
+            yield commands.SendData(self.conn, _TOO_LONG)
+            yield commands.CloseConnection(self.conn)
+            self.state = self.done
+
+    state = _http1.Http1Connection.start
+
+
+class Http1Client(_Http1, _http1.Http1Client):
+    """The server's side."""
+
+    _trailers_received = ResponseTrailers
+
+    def send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
+        """Keep trailers for the end of the request."""
+        if isinstance(event, RequestTrailers):
+            self._trailers = event.trailers
+        elif isinstance(event, RequestEndOfMessage):
+            yield from self._end(super().send(event))
+        else:
+            yield from super().send(event)
+
+    def read_headers(
+        self, event: events.ConnectionEvent
+    ) -> layer.CommandGenerator[None]:
+        """Give up on a head that does not end."""
+        yield from super().read_headers(event)
+        if self._is_too_long():
+            self.buf.maybe_extract_at_most(len(self.buf))
+            yield commands.CloseConnection(self.conn)
+            closed = events.ConnectionClosed(self.conn)
+            yield from super().read_headers(closed)
+
+    state = _http1.Http1Connection.start

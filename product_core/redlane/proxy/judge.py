@@ -1,0 +1,157 @@
+"""Has the daemon judge: one question for each request, response, message or event.
+
+Whatever goes wrong on the way is a refusal.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from redlane.control.proxy_frames import ProxyFrame, ProxyFrameError
+from redlane.model.policy import Context
+from redlane.model.verdict import Decision
+from redlane.proxy.lanes import Lanes
+
+__all__ = ["Answer", "Asker", "Judge", "Judged"]
+
+_LONGEST_EXCERPT = 64 * 1024
+_QUICK_BYTES = 32 * 1024
+"""Contents of up to this size are worked out at once, larger ones in a thread."""
+
+_log = logging.getLogger(__name__)
+
+
+class Judged(Protocol):
+    """A content with the texts that policies see."""
+
+    @property
+    def data(self) -> bytes:
+        """The content itself."""
+        ...
+
+    @property
+    def texts(self) -> Sequence[bytes]:
+        """What Block and Flag see besides."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who sends a request: the credentials given, and the connection they came by."""
+
+    credential: str | None
+    client: tuple[str, int]
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What becomes of it.
+
+    `content` is what it was rewritten to. `refused`: the credentials are nobody's.
+    `failed`: there is no verdict, for nobody could be asked.
+    """
+
+    blocked: bool
+    policy: str | None = None
+    reason: str = ""
+    suggestion: str | None = None
+    event: str | None = None
+    content: bytes | None = None
+    refused: bool = False
+    failed: bool = False
+
+
+class Judge:
+    """Asks on behalf of connections; one that has gone asks no longer."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        """Ask over `lanes`."""
+        self._lanes = lanes
+        self._waiting: dict[str, set[asyncio.Task[ProxyFrame]]] = {}
+
+    async def judge(
+        self,
+        asker: Asker,
+        context: Context,
+        make: Callable[[], Judged],
+        size: int,
+        details: Sequence[str] = (),
+    ) -> Answer:
+        """The verdict on what `make` makes out of `size` bytes."""
+        try:
+            content = make() if size <= _QUICK_BYTES else await asyncio.to_thread(make)
+        except Exception:  # noqa: BLE001  # fails closed
+            _log.exception("a content cannot be read")
+            return Answer(blocked=True, reason="it cannot be read", failed=True)
+        document = _document("judge", asker, context, details)
+        return await self._answer(asker, document, (content.data, *content.texts))
+
+    async def record(
+        self,
+        asker: Asker,
+        context: Context,
+        decision: Decision,
+        reason: str,
+        excerpt: bytes,
+    ) -> Answer:
+        """Write down what the settings have decided."""
+        document = _document("record", asker, context, ())
+        document |= {"verdict": decision.value, "reason": reason}
+        return await self._answer(asker, document, (excerpt[:_LONGEST_EXCERPT],))
+
+    def gone(self, connection: str) -> None:
+        """Ask nothing more for a connection."""
+        for task in self._waiting.get(connection, ()):
+            task.cancel()
+
+    async def _answer(
+        self, asker: Asker, document: Mapping[str, Any], blobs: Sequence[bytes]
+    ) -> Answer:
+        task = asyncio.ensure_future(self._lanes.ask(document, blobs))
+        waiting = self._waiting.setdefault(asker.connection, set())
+        waiting.add(task)
+        try:
+            return _read(await task)
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                task.cancel()
+                raise
+            return Answer(blocked=True, reason="the client has gone", failed=True)
+        except (OSError, EOFError, ProxyFrameError, KeyError, ValueError) as error:
+            _log.warning("the daemon does not answer: %s", error)
+            reason = "the daemon does not answer (see: redlane status)"
+            return Answer(blocked=True, reason=reason, failed=True)
+        finally:
+            waiting.discard(task)
+            if not waiting:
+                self._waiting.pop(asker.connection, None)
+
+
+def _document(
+    kind: str, asker: Asker, context: Context, details: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "context": context.value,
+        "credential": asker.credential,
+        "client": list(asker.client),
+        "details": list(details),
+    }
+
+
+def _read(frame: ProxyFrame) -> Answer:
+    document = frame.document
+    decision = Decision(document["verdict"])
+    # A flag that comes back was not held: it is no permission.
+    return Answer(
+        blocked=decision in {Decision.BLOCK, Decision.FLAG},
+        policy=document["policy"],
+        reason=str(document["reason"]),
+        suggestion=document["suggestion"],
+        event=document["event"],
+        content=frame.blobs[0] if frame.blobs else None,
+        refused=document["refused"] is not None,
+    )

@@ -1,0 +1,31 @@
+"""Our layers in the place of mitmproxy's.
+
+mitmproxy makes its layers by name, and has no seam for others. So the names are set, in
+one place; the version is pinned, and the tests of this room show that it still holds.
+"""
+
+from mitmproxy.proxy.layers import http, websocket
+from mitmproxy.proxy.layers.http import _http1, _http2
+
+from redlane.proxy.answers import error_page, error_response
+from redlane.proxy.http1 import Http1Client, Http1Server, body_reader
+from redlane.proxy.streaming import JudgedStream
+from redlane.proxy.websockets import JudgedWebsocket
+
+__all__ = ["use_own_layers"]
+
+
+def use_own_layers() -> None:
+    """Have every connection from now on use them."""
+    for module, name, own in (
+        (http, "HttpStream", JudgedStream),
+        (http, "Http1Server", Http1Server),
+        (http, "Http1Client", Http1Client),
+        (_http1, "make_body_reader", body_reader),
+        (_http1, "make_error_response", error_response),
+        (_http2, "format_error", error_page),
+        (websocket, "WebsocketLayer", JudgedWebsocket),
+    ):
+        if not hasattr(module, name):
+            raise ImportError(f"this mitmproxy has no {module.__name__}.{name}")
+        setattr(module, name, own)

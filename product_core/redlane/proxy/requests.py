@@ -1,0 +1,195 @@
+"""Requests before they leave: judged, refused or rewritten (policy format: Network)."""
+
+from collections.abc import Callable
+from functools import partial
+
+from mitmproxy import http
+
+from redlane.contexts.network.content import NetworkContent, RequestLine
+from redlane.decoding.encodings import decode_body
+from redlane.errors import ContentError
+from redlane.model.policy import Context
+from redlane.model.verdict import Decision
+from redlane.proxy.agreeing import problem_of
+from redlane.proxy.answers import refusal_response
+from redlane.proxy.hosts import is_listed
+from redlane.proxy.judge import Answer, Asker, Judge
+from redlane.proxy.resolving import Resolver
+from redlane.proxy.rewriting import put_request
+from redlane.proxy.settings import ProxySettings
+
+__all__ = ["Requests", "is_of_provider"]
+
+_PROVIDER = "the host is one of proxy.provider_hosts: its bodies are not judged"
+
+
+class Requests:
+    """Judges requests."""
+
+    def __init__(
+        self, judge: Judge, resolver: Resolver, settings: Callable[[], ProxySettings]
+    ) -> None:
+        """Ask `judge`, with the addresses that `resolver` finds."""
+        self._judge = judge
+        self._resolver = resolver
+        self._settings = settings
+
+    async def connect(self, flow: http.HTTPFlow, asker: Asker) -> Answer:
+        """What becomes of a `CONNECT`."""
+        request = flow.request
+        target = f"{_bracketed(request.host)}:{request.port}"
+        return await self._ask(flow, asker, target.encode(), b"")
+
+    async def whole(self, flow: http.HTTPFlow, asker: Asker) -> None:
+        """Judge a request whose body is all there."""
+        settings = self._settings()
+        limit = settings.inbound.max_buffer_bytes
+        request, raw = flow.request, flow.request.raw_content or b""
+        if is_of_provider(request, settings):
+            await self._provider(flow, asker)
+            return
+        codings = request.headers.get("content-encoding", "")
+        body = decode_body(raw, codings, limit)
+        if not body.complete and not await self._oversize(flow, asker, body.data):
+            return
+        is_changeable = body.complete and not body.problem
+        await self._judge_body(flow, asker, body.data, is_changeable=is_changeable)
+
+    async def beginning(self, flow: http.HTTPFlow, asker: Asker) -> None:
+        """Judge a request of which `raw_content` is the beginning only."""
+        settings = self._settings()
+        request, raw = flow.request, flow.request.raw_content or b""
+        if is_of_provider(request, settings):
+            await self._provider(flow, asker)
+            return
+        codings = request.headers.get("content-encoding", "")
+        limit = settings.inbound.max_buffer_bytes
+        body = decode_body(raw, codings, limit)
+        if await self._oversize(flow, asker, body.data):
+            await self._judge_body(flow, asker, body.data, is_changeable=False)
+
+    async def message(self, flow: http.HTTPFlow, asker: Asker, body: bytes) -> Answer:
+        """What becomes of a WebSocket message: it is a POST to its URL."""
+        url = flow.request.url.encode("utf-8", "surrogateescape")
+        return await self._ask(flow, asker, url, body, method=b"POST")
+
+    async def _provider(self, flow: http.HTTPFlow, asker: Asker) -> None:
+        url = flow.request.url.encode("utf-8", "surrogateescape")
+        answer = await self._ask(flow, asker, url, b"", details=(_PROVIDER,))
+        if answer.blocked:
+            flow.response = refusal_response(answer)
+        elif answer.content is not None:
+            self._put(flow, answer.content, b"", is_changeable=True)
+
+    async def _oversize(
+        self, flow: http.HTTPFlow, asker: Asker, beginning: bytes
+    ) -> bool:
+        """Whether a body that is not judged whole may go on at all."""
+        inbound = self._settings().inbound
+        refused = inbound.oversize_action == "block"
+        decision = {
+            "block": Decision.BLOCK,
+            "flag": Decision.FLAG,
+            "allow": Decision.ALLOW,
+        }[inbound.oversize_action]
+        reason = (
+            f"the body is longer than {inbound.max_buffer_bytes} bytes, and only its "
+            "beginning is judged (inbound_scan.max_buffer_bytes, oversize_action)"
+        )
+        excerpt = f"{flow.request.method} {flow.request.url}\n\n".encode() + beginning
+        told = await self._judge.record(
+            asker, Context.NETWORK, decision, reason, excerpt
+        )
+        if refused or told.failed or told.refused:
+            why = told if told.failed or told.refused else Answer(True, None, reason)  # noqa: FBT003
+            flow.response = refusal_response(why)
+            return False
+        return True
+
+    async def _judge_body(
+        self, flow: http.HTTPFlow, asker: Asker, body: bytes, *, is_changeable: bool
+    ) -> None:
+        url = flow.request.url.encode("utf-8", "surrogateescape")
+        answer = await self._ask(flow, asker, url, body)
+        if answer.blocked:
+            flow.response = refusal_response(answer)
+        elif answer.content is not None:
+            self._put(flow, answer.content, body, is_changeable=is_changeable)
+
+    def _put(
+        self, flow: http.HTTPFlow, content: bytes, body: bytes, *, is_changeable: bool
+    ) -> None:
+        """Put what a Modify made in the request's place; what cannot be is refused."""
+        request, settings = flow.request, self._settings()
+        before = NetworkContent.of_request(
+            _line(request), self._headers(request), body
+        ).request()
+        try:
+            made = NetworkContent(content, ()).request()
+            if made.body != before.body and not is_changeable:
+                raise ValueError("the body is not all there, or cannot be decoded")  # noqa: TRY301
+            put_request(request, made, before, with_headers=settings.scan_headers)
+        except (ContentError, ValueError, UnicodeError) as error:
+            reason = f"the rewritten request cannot be sent: {error}"
+            flow.response = refusal_response(Answer(True, None, reason))  # noqa: FBT003
+
+    async def _ask(
+        self,
+        flow: http.HTTPFlow,
+        asker: Asker,
+        url: bytes,
+        body: bytes,
+        *,
+        method: bytes = b"",
+        details: tuple[str, ...] = (),
+    ) -> Answer:
+        request = flow.request
+        problem = problem_of(request)
+        addresses = await self._resolver.addresses(request.host, request.port)
+        own = (request.host, *addresses)
+        if any(self._settings().is_own(each, request.port) for each in own):
+            problem = "the address is Redlane's own"
+        if problem:
+            excerpt = b"%b %b" % (request.method.encode(), url)
+            return await self._refuse(asker, problem, excerpt)
+        line = RequestLine(
+            method or request.method.encode(), url, request.http_version.encode()
+        )
+        make = partial(
+            NetworkContent.of_request,
+            line,
+            self._headers(request),
+            body,
+            request.headers.get("content-type", ""),
+            addresses,
+        )
+        return await self._judge.judge(asker, Context.NETWORK, make, len(body), details)
+
+    async def _refuse(self, asker: Asker, reason: str, excerpt: bytes) -> Answer:
+        told = await self._judge.record(
+            asker, Context.NETWORK, Decision.BLOCK, reason, excerpt
+        )
+        if told.failed or told.refused:
+            return told
+        return Answer(blocked=True, reason=reason, event=told.event)
+
+    def _headers(self, request: http.Request) -> tuple[tuple[bytes, bytes], ...]:
+        """The header lines that are judged, trailers included; else none."""
+        if not self._settings().scan_headers:
+            return ()
+        trailers = request.trailers.fields if request.trailers is not None else ()
+        return (*request.headers.fields, *trailers)
+
+
+def is_of_provider(request: http.Request, settings: ProxySettings) -> bool:
+    """Whether a request goes to a model provider that settings name."""
+    return is_listed(request.host, request.port, settings.provider_hosts)
+
+
+def _line(request: http.Request) -> RequestLine:
+    url = request.url.encode("utf-8", "surrogateescape")
+    return RequestLine(request.method.encode(), url, request.http_version.encode())
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,164 @@
+"""Responses before the client reads them (policy format: Inbound)."""
+
+from collections.abc import Callable
+from functools import partial
+
+from mitmproxy import http
+
+from redlane.contexts.inbound.content import InboundContent
+from redlane.decoding.charsets import from_utf8, to_utf8
+from redlane.decoding.encodings import decode_body
+from redlane.decoding.sniffing import Kind, sniff
+from redlane.errors import ContentError
+from redlane.model.policy import Context
+from redlane.model.verdict import Decision
+from redlane.proxy.answers import refusal_document, refusal_response
+from redlane.proxy.by_events import EventStream
+from redlane.proxy.judge import Answer, Asker, Judge
+from redlane.proxy.rewriting import put_body
+from redlane.proxy.settings import ProxySettings
+from redlane.proxy.streaming import response_of, state_of
+
+__all__ = ["Responses"]
+
+_BINARY = "the body is binary: no text was extracted from it"
+_DECISIONS = {
+    "block": Decision.BLOCK,
+    "flag": Decision.FLAG,
+    "allow": Decision.ALLOW,
+}
+
+
+class Responses:
+    """Judges responses."""
+
+    def __init__(self, judge: Judge, settings: Callable[[], ProxySettings]) -> None:
+        """Ask `judge`."""
+        self._judge = judge
+        self._settings = settings
+
+    async def whole(self, flow: http.HTTPFlow, asker: Asker) -> None:
+        """Judge a response whose body is all there."""
+        response = response_of(flow)
+        raw = response.raw_content or b""
+        limit = self._settings().inbound.max_buffer_bytes
+        body = decode_body(raw, response.headers.get("content-encoding", ""), limit)
+        if not body.complete and not await self._oversize(flow, asker, body.data):
+            return
+        changeable = body.complete and not body.problem
+        await self._judge_body(flow, asker, body.data, is_changeable=changeable)
+
+    async def beginning(self, flow: http.HTTPFlow, asker: Asker) -> None:
+        """Judge a response of which `raw_content` is the beginning only."""
+        response = response_of(flow)
+        raw = response.raw_content or b""
+        limit = self._settings().inbound.max_buffer_bytes
+        body = decode_body(raw, response.headers.get("content-encoding", ""), limit)
+        if await self._oversize(flow, asker, body.data):
+            await self._judge_body(flow, asker, body.data, is_changeable=False)
+
+    async def message(self, asker: Asker, body: bytes) -> Answer:
+        """What becomes of a WebSocket message of the server."""
+        make = partial(_content, body, "")
+        return await self._judge.judge(asker, Context.INBOUND, make, len(body))
+
+    async def piece(
+        self, flow: http.HTTPFlow, asker: Asker, stream: EventStream
+    ) -> None:
+        """Judge the events that are whole now, and let them go on."""
+        state = state_of(flow)
+        try:
+            events = stream.whole(state.piece, is_last=state.is_last)
+        except ValueError:
+            self._cut(flow, Answer(True, None, "its encoding is broken"))  # noqa: FBT003
+            return
+        limit = self._settings().inbound.max_buffer_bytes
+        if stream.pending > limit and not await self._may_pass(asker, b""):
+            reason = "an event is longer than is judged"
+            self._cut(flow, Answer(True, None, reason))  # noqa: FBT003
+            return
+        if not events:
+            state.piece = b""
+            return
+        make = partial(_events_content, events, stream.texts(events))
+        answer = await self._judge.judge(asker, Context.INBOUND, make, len(events))
+        if answer.blocked:
+            self._cut(flow, answer)
+            return
+        if answer.policy is not None:
+            stream.forget()
+        state.piece = events if answer.content is None else answer.content
+
+    def _cut(self, flow: http.HTTPFlow, answer: Answer) -> None:
+        """Tell why, in the form of an event, and end there."""
+        state = state_of(flow)
+        text = str(refusal_document(answer)["error"]).replace("\n", " ")
+        state.piece = f": {text}\n\n".encode()
+        state.is_cut = True
+
+    async def _may_pass(self, asker: Asker, beginning: bytes) -> bool:
+        """Whether what is not judged whole may go on, by the settings."""
+        inbound = self._settings().inbound
+        reason = (
+            f"the body is longer than {inbound.max_buffer_bytes} bytes, and only its "
+            "beginning is judged (inbound_scan.max_buffer_bytes, oversize_action)"
+        )
+        decision = _DECISIONS[inbound.oversize_action]
+        told = await self._judge.record(
+            asker, Context.INBOUND, decision, reason, beginning
+        )
+        return decision is not Decision.BLOCK and not (told.failed or told.refused)
+
+    async def _oversize(
+        self, flow: http.HTTPFlow, asker: Asker, beginning: bytes
+    ) -> bool:
+        if await self._may_pass(asker, beginning):
+            return True
+        reason = "the body is longer than is judged (inbound_scan.oversize_action)"
+        flow.response = refusal_response(Answer(True, None, reason))  # noqa: FBT003
+        return False
+
+    async def _judge_body(
+        self, flow: http.HTTPFlow, asker: Asker, body: bytes, *, is_changeable: bool
+    ) -> None:
+        response = response_of(flow)
+        kind = response.headers.get("content-type", "")
+        is_binary = bool(body) and sniff(body) is Kind.BINARY
+        text, charset = (body, None) if is_binary else to_utf8(body, kind)
+        make = partial(_content, text, kind)
+        details = (_BINARY,) if is_binary else ()
+        answer = await self._judge.judge(
+            asker, Context.INBOUND, make, len(text), details
+        )
+        if answer.blocked:
+            flow.response = refusal_response(answer)
+        elif answer.content is not None and not is_binary:
+            self._put(flow, answer.content, charset, is_changeable=is_changeable)
+
+    def _put(
+        self,
+        flow: http.HTTPFlow,
+        content: bytes,
+        charset: str | None,
+        *,
+        is_changeable: bool,
+    ) -> None:
+        response = response_of(flow)
+        reason = "only the beginning of the body could be rewritten"
+        if is_changeable:
+            try:
+                put_body(response, from_utf8(content, charset))
+            except ContentError as error:
+                reason = f"the rewritten body cannot be sent: {error}"
+            else:
+                return
+        flow.response = refusal_response(Answer(True, None, reason))  # noqa: FBT003
+
+
+def _content(body: bytes, content_type: str) -> InboundContent:
+    return InboundContent(body, None, content_type)
+
+
+def _events_content(events: bytes, texts: tuple[bytes, ...]) -> InboundContent:
+    extracted = InboundContent(events).texts
+    return InboundContent(events, tuple(dict.fromkeys((*extracted, *texts))))

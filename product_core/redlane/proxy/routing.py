@@ -1,0 +1,105 @@
+"""What a connection carries: which bytes are read as HTTP, as TLS, or not at all."""
+
+import logging
+from collections.abc import Callable
+
+from mitmproxy.net.tls import starts_like_tls_record
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import ClientTLSLayer, HttpLayer, ServerTLSLayer, TCPLayer
+from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.proxy.layers.modes import HttpProxy
+from mitmproxy.proxy.layers.tls import HTTP_ALPNS, parse_client_hello
+
+from redlane.proxy.hosts import is_listed, same_host
+from redlane.proxy.settings import ProxySettings
+
+__all__ = ["Routing"]
+
+_LONGEST_GUESS = 64 * 1024
+_METHOD_BYTES = 8
+
+_log = logging.getLogger(__name__)
+
+
+class Refused(layer.Layer):
+    """A connection that ends here."""
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:  # noqa: ARG002
+        yield commands.CloseConnection(self.context.client)
+
+
+class Routing:
+    """Decides it for each connection, before mitmproxy's own guess."""
+
+    def __init__(self, settings: Callable[[], ProxySettings]) -> None:
+        """Decide by the settings as they are then."""
+        self._settings = settings
+
+    def next_layer(self, next_layer: layer.NextLayer) -> None:
+        """Set the layer, or leave it open until more has come."""
+        context = next_layer.context
+        if len(context.layers) == 1 and isinstance(context.layers[0], HttpProxy):
+            next_layer.layer = HttpLayer(context, HTTPMode.regular)
+        elif context.client.tls_established:
+            next_layer.layer = self._inside_tls(context)
+        else:
+            data, greeting = next_layer.data_client(), next_layer.data_server()
+            next_layer.layer = self._in_tunnel(context, data, greeting)
+
+    def _inside_tls(self, context: Context) -> layer.Layer:
+        """In what was decrypted there is HTTP, or nothing that could be judged."""
+        if context.client.alpn and context.client.alpn not in HTTP_ALPNS:
+            return Refused(context)
+        return HttpLayer(context, HTTPMode.transparent)
+
+    def _in_tunnel(
+        self, context: Context, data: bytes, greeting: bytes
+    ) -> layer.Layer | None:
+        """What follows an allowed `CONNECT`."""
+        settings, address = self._settings(), context.server.address
+        if address is None:
+            return Refused(context)
+        host, port = address[:2]
+        is_passed = not settings.intercept or is_listed(
+            host, port, settings.passthrough_hosts
+        )
+        if not greeting and starts_like_tls_record(data):
+            return _passed_tls(context, data, host) if is_passed else _opened(context)
+        if not greeting and _starts_like_http(data):
+            return HttpLayer(context, HTTPMode.transparent)
+        if not greeting and len(data) < _METHOD_BYTES:
+            return None
+        if is_passed:
+            return TCPLayer(context, ignore=True)
+        _log.info("refused: neither TLS nor HTTP to %s:%d", host, port)
+        return Refused(context)
+
+
+def _opened(context: Context) -> layer.Layer:
+    """TLS that is taken off here and put on again."""
+    stack = ServerTLSLayer(context)
+    stack.child_layer = ClientTLSLayer(context)
+    return stack
+
+
+def _passed_tls(context: Context, data: bytes, host: str) -> layer.Layer | None:
+    """TLS that passes as it is, to the host that `CONNECT` named and to no other."""
+    try:
+        hello = parse_client_hello(data)
+    except ValueError:
+        return Refused(context)
+    if hello is None:
+        return None if len(data) < _LONGEST_GUESS else Refused(context)
+    if hello.sni and not same_host(hello.sni, host):
+        _log.info("refused: the name in TLS is not that of CONNECT")
+        return Refused(context)
+    return TCPLayer(context, ignore=True)
+
+
+def _starts_like_http(data: bytes) -> bool:
+    """Whether this begins as a request does: a method, and then an address."""
+    method, space, rest = data.partition(b" ")
+    if not space:
+        return False
+    return method.isalpha() and method.isupper() and rest[:1] in {b"/", b"*", b"h"}

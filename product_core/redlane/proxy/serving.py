@@ -1,0 +1,127 @@
+"""The proxy at work: mitmproxy's machinery, our hooks, and the daemon's listener."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from mitmproxy import options
+from mitmproxy.addons.disable_h2c import DisableH2C
+from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.master import Master
+from mitmproxy.proxy import layers, mode_specs
+
+from redlane.proxy.addon import Judging
+from redlane.proxy.channel import Channel
+from redlane.proxy.connections import JudgedConnection
+from redlane.proxy.judge import Judge
+from redlane.proxy.lanes import Lanes
+from redlane.proxy.patching import use_own_layers
+from redlane.proxy.requests import Requests
+from redlane.proxy.resolving import Resolver
+from redlane.proxy.responses import Responses
+from redlane.proxy.routing import Routing
+from redlane.proxy.settings import ProxySettings
+from redlane.proxy.tls import Interception
+
+__all__ = ["serve"]
+
+_BACKLOG = 256
+_OPTIONS = {
+    "server": False,
+    "rawtcp": False,
+    "connection_strategy": "eager",
+    "validate_inbound_headers": True,
+    "show_ignored_hosts": False,
+}
+
+_log = logging.getLogger(__name__)
+
+
+class Proxy:
+    """Serves until the daemon goes."""
+
+    def __init__(self, master: Master, channel: Channel) -> None:
+        """Nothing is served before the first settings."""
+        self._master = master
+        self._channel = channel
+        self._settings: ProxySettings | None = None
+        self._interception = Interception()
+        self._resolver = Resolver(master.event_loop)
+        self._resolver.install()
+        self._judge = Judge(Lanes(channel.hand_over))
+        self._over = asyncio.Event()
+
+    def _current(self) -> ProxySettings:
+        if self._settings is None:
+            raise LookupError("there are no settings yet")
+        return self._settings
+
+    def take(self, message: Mapping[str, Any]) -> None:
+        """Go by these settings from now on; raises ValueError, KeyError, OSError."""
+        settings = ProxySettings.from_document(message)
+        self._interception.use(settings)
+        self._settings = settings
+
+    def build(self) -> None:
+        """Put everything in its place, in the order in which hooks are to run."""
+        requests = Requests(self._judge, self._resolver, self._current)
+        responses = Responses(self._judge, self._current)
+        judging = Judging(self._judge, requests, responses, self._current)
+        self._master.addons.add(
+            Proxyserver(),
+            DisableH2C(),
+            self._interception,
+            Routing(self._current),
+            judging,
+        )
+        self._master.options.update(**_OPTIONS)
+
+    async def run(self, listener: socket.socket) -> None:
+        """Accept connections until the daemon has gone."""
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._channel.fileno(), self._hear)
+        server = await asyncio.start_server(
+            self._serve, sock=listener, backlog=_BACKLOG
+        )
+        self._channel.tell({"ready": True})
+        async with server:
+            await self._over.wait()
+
+    def _hear(self) -> None:
+        """Take what the daemon says; without a daemon nothing can be judged."""
+        try:
+            message = self._channel.receive()
+            if message is None:
+                self._over.set()
+            else:
+                self.take(message)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            _log.error("the daemon's settings cannot be used: %s", error)
+            self._over.set()
+
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        mode = mode_specs.ProxyMode.parse("regular")
+        with contextlib.suppress(OSError):
+            handler = JudgedConnection(
+                self._master, reader, writer, self._master.options, mode
+            )
+            context = handler.layer.context
+            handler.layer = layers.modes.HttpProxy(context)
+            await handler.handle_client()
+
+
+async def serve(listener: socket.socket, channel: Channel) -> None:
+    """Serve with what the daemon sends first; raises OSError, ValueError, KeyError."""
+    use_own_layers()
+    message = channel.receive()
+    if message is None:
+        return
+    proxy = Proxy(Master(options.Options()), channel)
+    proxy.build()
+    proxy.take(message)
+    await proxy.run(listener)

@@ -1,0 +1,77 @@
+"""What the daemon tells the proxy of settings.json, and of itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+__all__ = ["InboundSettings", "ProxySettings", "plain_address"]
+
+
+@dataclass(frozen=True, slots=True)
+class InboundSettings:
+    """`inbound_scan` (policy format: Inbound scanning settings)."""
+
+    enabled: bool
+    oversize_action: str
+    max_buffer_bytes: int
+    max_segments: int
+    budget_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """What holds for every request from now on.
+
+    `authority` is the file with the key and the certificate that interception signs
+    with; `trusted` the certificates that servers are verified by; `own` the addresses
+    and ports that nobody may reach through the proxy.
+    """
+
+    intercept: bool
+    passthrough_hosts: tuple[str, ...]
+    provider_hosts: tuple[str, ...]
+    scan_headers: bool
+    inbound: InboundSettings
+    authority: str | None
+    trusted: str | None
+    own: frozenset[tuple[str, int]]
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> "ProxySettings":
+        """What the daemon has sent; raises KeyError, TypeError or ValueError."""
+        return cls(
+            intercept=bool(document["intercept"]),
+            passthrough_hosts=tuple(document["passthrough_hosts"]),
+            provider_hosts=tuple(document["provider_hosts"]),
+            scan_headers=bool(document["scan_headers"]),
+            inbound=InboundSettings(**document["inbound"]),
+            authority=document["authority"],
+            trusted=document["trusted"],
+            own=frozenset((str(host), int(port)) for host, port in document["own"]),
+        )
+
+    def is_own(self, address: str, port: int) -> bool:
+        """Whether an address is one of Redlane's own, however it is written."""
+        plain = plain_address(address)
+        if plain is None:
+            return False
+        found = ip_address(plain)
+        is_here = found.is_loopback or found.is_unspecified
+        return any(
+            port == number and (is_here or plain == plain_address(host))
+            for host, number in self.own
+        )
+
+
+def plain_address(text: str) -> str | None:
+    """An address in its one form, of IPv4 where IPv6 wraps it; None: no address."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address):
+        wrapped = address.ipv4_mapped or address.sixtofour
+        if wrapped is not None:
+            return str(wrapped)
+    return str(address)
