@@ -1,0 +1,134 @@
+"""Whether a connection to the proxy comes out of the session whose credentials it has.
+
+Credentials stand in the environment of every process of a session, and another session
+of the same user can read them there. The kernel knows better: it names the socket at
+the other end, and which process holds it. Where it does not show us a process (of
+another user, or one that hides itself), that process's user has to do.
+"""
+
+import os
+import socket
+import struct
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeGuard
+
+from redlane.control.processes import Process, ProcessUnreadableError, user_ids
+from redlane.control.trees import members
+
+__all__ = ["TcpClients"]
+
+_MOST_KEPT = 4096
+_TABLES = {
+    socket.AF_INET: Path("/proc/net/tcp"),
+    socket.AF_INET6: Path("/proc/net/tcp6"),
+}
+_ADDRESS, _USER, _INODE = 1, 7, 9
+_Client = tuple[str, int]
+
+
+class TcpClients:
+    """Looks each connection up once; safe for several threads."""
+
+    def __init__(self, root_of: Callable[[str], Process | None]) -> None:
+        """`root_of` gives the process below which all of a session runs, if any."""
+        self._root_of = root_of
+        self._kept: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def comes_from(self, session: str, client: object, connection: object) -> bool:
+        """Whether `client`, a host and a port on this machine, is in a session.
+
+        `connection` names it for as long as it lasts. A session without processes of
+        its own has its credentials and nothing else.
+        """
+        root = self._root_of(session)
+        if root is None:
+            return True
+        key = session, str(connection)
+        if connection and key in self._kept:
+            return True
+        if not (_is_client(client) and _is_held_below(root, client)):
+            return False
+        with self._lock:
+            self._kept[key] = None
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return True
+
+
+def _is_client(client: object) -> TypeGuard[_Client]:
+    return isinstance(client, list | tuple) and list(map(type, client)) == [str, int]
+
+
+def _is_held_below(root: Process, client: _Client) -> bool:
+    """Whether a process below `root` holds the socket of `client`."""
+    found = _socket_at(client)
+    if found is None:
+        return False
+    inode, user = found
+    hidden = []
+    for each in members(root):
+        holds = _holds(each.pid, f"socket:[{inode}]")
+        if holds:
+            return True
+        if holds is None:
+            hidden.append(each.pid)
+    return any(user in _users(pid) for pid in hidden)
+
+
+def _socket_at(client: _Client) -> tuple[int, int] | None:
+    """The inode and the user of the socket with an address of this machine."""
+    try:
+        wanted, table = _as_kernel_writes(client)
+        with table.open() as lines:
+            return _found_in(lines, wanted)
+    except OSError:
+        return None
+
+
+def _found_in(lines: Iterable[str], wanted: str) -> tuple[int, int] | None:
+    for line in lines:
+        fields = line.split()
+        if fields[_ADDRESS] == wanted and fields[_INODE] != "0":
+            return int(fields[_INODE]), int(fields[_USER])
+    return None
+
+
+def _as_kernel_writes(client: _Client) -> tuple[str, Path]:
+    """An address as /proc/net/tcp has it: words of the machine's own byte order.
+
+    Raises OSError for what is none.
+    """
+    host, port = client
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    packed = socket.inet_pton(family, host)
+    words = struct.unpack(f"={len(packed) // 4}I", packed)
+    return "".join(f"{word:08X}" for word in words) + f":{port:04X}", _TABLES[family]
+
+
+def _holds(pid: int, link: str) -> bool | None:
+    """Whether a process has a socket open; None where that is not shown to us."""
+    try:
+        with os.scandir(f"/proc/{pid}/fd") as entries:
+            return any(_is_link(entry.path, link) for entry in entries)
+    except PermissionError:
+        return None
+    except OSError:
+        return False
+
+
+def _is_link(path: str, link: str) -> bool:
+    try:
+        return os.readlink(path) == link  # noqa: PTH115  # for thousands of them
+    except OSError:
+        return False
+
+
+def _users(pid: int) -> tuple[int, ...]:
+    try:
+        return user_ids(pid)
+    except ProcessUnreadableError:
+        return ()
