@@ -145,13 +145,14 @@ class Judging:
     @_closing
     async def response(self, flow: http.HTTPFlow) -> None:
         """Judge a response."""
-        state = state_of(flow)
-        is_judged = state.passes or state.by_events or state.oversize
-        response = flow.response
-        if response is None or flow.metadata.get(_DONE) or is_judged:
+        state, response = state_of(flow), response_of(flow)
+        if flow.metadata.get(_DONE) or state.passes:
             return
-        if response.raw_content:
+        is_judged = state.by_events or state.oversize
+        if response.raw_content and not is_judged:
             await self._responses.whole(flow, self._asker(flow))
+        if response.trailers and response is flow.response:
+            await self._responses.trailers(flow, self._asker(flow))
 
     @_closing
     async def response_oversize(self, flow: http.HTTPFlow) -> None:

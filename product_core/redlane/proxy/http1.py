@@ -3,6 +3,7 @@
 mitmproxy cannot read trailers of chunked bodies, and takes headers of any length.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -26,6 +27,8 @@ _TOO_LONG = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"connection: close\r\ncontent-length: 0\r\n\r\n"
 )
+_INTERIM = re.compile(rb"HTTP/1\.1 1(?!01)[0-9]{2}[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n")
+"""A whole interim response: any 1xx but the 101 that switches protocols."""
 _END = b"0\r\n\r\n"
 _NEVER_TRAILERS = frozenset(
     [
@@ -86,6 +89,12 @@ def _end_of_chunks(trailers: http.Headers | None) -> bytes:
     fields = trailers.fields if trailers is not None else ()
     lines = b"".join(b"%b: %b\r\n" % field for field in fields)
     return b"0\r\n" + lines + b"\r\n"
+
+
+def _end_of_interim(data: bytes) -> int:
+    """Where an interim response ends with which `data` begins; 0: it does not."""
+    found = _INTERIM.match(data)
+    return 0 if found is None else found.end()
 
 
 class _Http1(_http1.Http1Connection):
@@ -169,7 +178,13 @@ class Http1Client(_Http1, _http1.Http1Client):
     def read_headers(
         self, event: events.ConnectionEvent
     ) -> layer.CommandGenerator[None]:
-        """Give up on a head that does not end."""
+        """Leave interim responses out, and give up on a head that does not end.
+
+        They announce the response, and may be left out (RFC 9110, 15.2); mitmproxy
+        takes them for the response itself.
+        """
+        while (end := _end_of_interim(bytes(self.buf))) and self.request:
+            self.buf.maybe_extract_at_most(end)
         yield from super().read_headers(event)
         if self._is_too_long():
             self.buf.maybe_extract_at_most(len(self.buf))

@@ -138,6 +138,7 @@ def _document(
         "context": context.value,
         "credential": asker.credential,
         "client": list(asker.client),
+        "connection": asker.connection,
         "details": list(details),
     }
 

@@ -1,8 +1,8 @@
 """Names to addresses: what was judged is what is connected to.
 
-Each name is looked up once for a while. The request is judged with these addresses, and
-the connection is made to them: a name server that gives another answer a moment later
-leads nobody past a rule.
+Each name is looked up once for a while. A request is judged with these addresses, and
+the connection is made to them, however long it was held in between: a name server that
+gives another answer a moment later leads nobody past a rule.
 """
 
 import asyncio
@@ -54,12 +54,12 @@ class Resolver:
                     host, port, family=family, type=type, proto=proto, flags=flags
                 )
             )
-        return await self._found(host, port)
+        return await self._found(host, port, is_judged=True)
 
-    async def _found(self, host: str, port: int) -> _Found:
+    async def _found(self, host: str, port: int, *, is_judged: bool = False) -> _Found:
         now = self._loop.time()
         kept = self._kept.get((host, port))
-        if kept is not None and now < kept[0]:
+        if kept is not None and (is_judged or now < kept[0]):
             return await asyncio.shield(kept[1])
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()

@@ -57,6 +57,16 @@ class Responses:
         if await self._oversize(flow, asker, body.data):
             await self._judge_body(flow, asker, body.data, is_changeable=False)
 
+    async def trailers(self, flow: http.HTTPFlow, asker: Asker) -> None:
+        """Judge what follows the body; it is left out unless all of it may pass."""
+        response = response_of(flow)
+        fields = () if response.trailers is None else response.trailers.fields
+        text = b"".join(b"%b: %b\n" % field for field in fields)
+        make = partial(_content, text, "text/plain")
+        answer = await self._judge.judge(asker, Context.INBOUND, make, len(text))
+        if answer.blocked or answer.content is not None:
+            response.trailers = None
+
     async def message(self, asker: Asker, body: bytes) -> Answer:
         """What becomes of a WebSocket message of the server."""
         make = partial(_content, body, "")

@@ -1,0 +1,162 @@
+"""The proxy's process at the end of a channel, with a daemon that says what we like."""
+
+import array
+import base64
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from redlane.control.proxy_frames import (
+    HEAD_BYTES,
+    MOST_SETTINGS_BYTES,
+    ProxyFrame,
+    body_length,
+    pack,
+    unpack,
+)
+
+__all__ = ["ALLOW", "CREDENTIAL", "ProxyProcess", "exchange", "proxy_process"]
+
+CREDENTIAL = "session:token"
+ALLOW: Mapping[str, Any] = {
+    "verdict": "ALLOW",
+    "policy": None,
+    "reason": "",
+    "suggestion": None,
+    "event": "e",
+    "modified_by": None,
+    "refused": None,
+}
+Answer = Callable[[ProxyFrame], "tuple[Mapping[str, Any], list[bytes]]"]
+
+
+def block(frame: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+    """Block what has "forbidden" in it, and let the rest pass."""
+    if any(b"forbidden" in each for each in frame.blobs):
+        return {**ALLOW, "verdict": "BLOCK", "policy": "no", "reason": "is it"}, []
+    if frame.document["kind"] == "record":
+        return {**ALLOW, "verdict": frame.document["verdict"]}, []
+    return ALLOW, []
+
+
+@dataclass
+class ProxyProcess:
+    """The process, and what it has asked so far."""
+
+    port: int
+    process: "subprocess.Popen[bytes]"
+    channel: socket.socket
+    answer: Answer = block
+    asked: list[ProxyFrame] = field(default_factory=list)
+    lanes: list[socket.socket] = field(default_factory=list)
+
+    def contents(self, context: str, kind: str = "judge") -> list[bytes]:
+        """What was asked about, in order."""
+        return [
+            each.blobs[0]
+            for each in self.asked
+            if (each.document["context"], each.document["kind"]) == (context, kind)
+        ]
+
+    def lane(self, lane: socket.socket) -> None:
+        """Answer one lane to its end."""
+        self.lanes.append(lane)
+        with lane, lane.makefile("rb") as stream, suppress(OSError):
+            while head := stream.read(HEAD_BYTES):
+                frame = unpack(head, stream.read(body_length(head)))
+                self.asked.append(frame)
+                document, blobs = self.answer(frame)
+                lane.sendall(b"".join(pack(document, blobs)))
+
+    def hear(self) -> Mapping[str, Any]:
+        """The next message of the channel that is no lane."""
+        while True:
+            data, rights, _, _ = self.channel.recvmsg(4096, socket.CMSG_SPACE(64))
+            if not data:
+                raise EOFError
+            descriptors = array.array("i")
+            for _, _, each in rights:
+                descriptors.frombytes(each[: len(each) // 4 * 4])
+            for number in descriptors:
+                lane = socket.socket(fileno=number)
+                threading.Thread(target=self.lane, args=(lane,), daemon=True).start()
+            if not descriptors:
+                message: Mapping[str, Any] = json.loads(data)
+                return message
+
+    def settle(self, **changed: Any) -> None:
+        """Send settings."""
+        inbound = {
+            "enabled": True,
+            "oversize_action": changed.pop("oversize_action", "flag"),
+            "max_buffer_bytes": changed.pop("max_buffer_bytes", 100_000),
+            "max_segments": 3,
+            "budget_ms": 2500,
+        }
+        settings = {
+            "intercept": False,
+            "passthrough_hosts": [],
+            "provider_hosts": [],
+            "scan_headers": False,
+            "inbound": inbound,
+            "authority": None,
+            "trusted": None,
+            "own": [["127.0.0.1", self.port]],
+            **changed,
+        }
+        data = json.dumps(settings).encode()
+        assert len(data) < MOST_SETTINGS_BYTES
+        self.channel.send(data)
+
+
+@contextmanager
+def proxy_process(*, ends: int = 0, **settings: Any) -> Iterator[ProxyProcess]:
+    """A proxy that serves; `ends` is the status that it is to end with."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, socket.create_server(("127.0.0.1", 0)) as listener:
+        words = ["--listener", str(listener.fileno()), "--channel"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "redlane.proxy", *words, str(theirs.fileno())],
+            pass_fds=(listener.fileno(), theirs.fileno()),
+        )
+        theirs.close()
+        made = ProxyProcess(listener.getsockname()[1], process, ours)
+        try:
+            made.settle(**settings)
+            assert made.hear() == {"ready": True}
+            threading.Thread(target=_listen, args=(made,), daemon=True).start()
+            yield made
+        finally:
+            with suppress(OSError):
+                ours.shutdown(socket.SHUT_RDWR)
+            assert process.wait(20) == ends
+
+
+def _listen(made: ProxyProcess) -> None:
+    with suppress(OSError, EOFError):
+        while True:
+            made.hear()
+
+
+def authorization() -> bytes:
+    """The header line with credentials."""
+    return b"Proxy-Authorization: Basic " + base64.b64encode(CREDENTIAL.encode())
+
+
+def exchange(port: int, request: bytes, *, until: bytes = b"") -> bytes:
+    """What comes back to these bytes, up to `until` or the end of the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as own:
+        own.sendall(request)
+        received = b""
+        while not (until and until in received):
+            piece = own.recv(65536)
+            if not piece:
+                break
+            received += piece
+        return received
