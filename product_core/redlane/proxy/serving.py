@@ -87,8 +87,8 @@ class Proxy:
             self._serve, sock=listener, backlog=_BACKLOG
         )
         self._channel.tell({"ready": True})
-        async with server:
-            await self._over.wait()
+        await self._over.wait()
+        server.close()  # and no waiting for those whom it still serves
 
     def _hear(self) -> None:
         """Take what the daemon says; without a daemon nothing can be judged."""

@@ -8,19 +8,18 @@ event (server-sent events, lines of JSON) judged event by event.
 from dataclasses import dataclass
 
 from mitmproxy import http
-from mitmproxy.net.http import status_codes
 from mitmproxy.proxy import layer
 from mitmproxy.proxy.commands import StartHook
 from mitmproxy.proxy.layers.http import HttpStream, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     HttpEvent,
     RequestData,
-    RequestProtocolError,
     ResponseData,
     ResponseEndOfMessage,
     ResponseHeaders,
-    ResponseProtocolError,
 )
+
+from redlane.proxy.endings import refused_request, refused_response
 
 __all__ = [
     "JudgedStream",
@@ -149,14 +148,10 @@ class JudgedStream(HttpStream):
         if self.is_http2(client.alpn):
             yield self._send(ResponseEndOfMessage(self.stream_id))
         else:  # the rest of the body is on its way: nothing can follow it
-            error = ResponseProtocolError(
-                self.stream_id, "refused", status_codes.NO_RESPONSE
-            )
-            yield self._send(error)
+            yield self._send(refused_response(self.stream_id))
 
     def _stop_server(self) -> layer.CommandGenerator[None]:
-        error = RequestProtocolError(self.stream_id, "refused")
-        yield self._send(error, to_server=True)
+        yield self._send(refused_request(self.stream_id), to_server=True)
 
     @staticmethod
     def is_http2(alpn: bytes | None) -> bool:
@@ -191,7 +186,4 @@ class JudgedStream(HttpStream):
         yield from self._stop_server()
         self.client_state = self.server_state = self.state_errored
         self.flow.live = False
-        error = ResponseProtocolError(
-            self.stream_id, "refused", status_codes.NO_RESPONSE
-        )
-        yield self._send(error)
+        yield self._send(refused_response(self.stream_id))

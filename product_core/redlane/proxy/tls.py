@@ -6,7 +6,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from mitmproxy import certs, ctx, tls
+from mitmproxy import certs, ctx, http, tls
 from mitmproxy.addons.tlsconfig import TlsConfig
 
 from redlane.proxy.hosts import same_host
@@ -26,6 +26,9 @@ class Interception(TlsConfig):
 
     def configure(self, updated: set[str]) -> None:
         """Nothing: mitmproxy would make an authority of its own here."""
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Nothing: mitmproxy 12 would answer some addresses itself, unjudged."""
 
     def use(self, settings: ProxySettings) -> None:
         """Sign as settings say; raises OSError or ValueError for a broken file."""
