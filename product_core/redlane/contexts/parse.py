@@ -1,11 +1,13 @@
 """Bytes to content, for `redlane validate` and the control API."""
 
+from redlane.contexts.inbound.content import InboundContent
 from redlane.contexts.mcp.content import ToolCallContent
+from redlane.contexts.network.content import NetworkContent
 from redlane.contexts.shell.content import ShellContent
 from redlane.contexts.shell.disk import OWN_DISK, Disk
 from redlane.contexts.syscall.content import SystemCallContent
 from redlane.errors import ContentError
-from redlane.model.content import Content, TextContent
+from redlane.model.content import Content
 from redlane.model.policy import TEXT_CONTEXTS, Context
 
 __all__ = ["parse_content", "parse_contents"]
@@ -29,8 +31,10 @@ def parse_content(
             raise ContentError("context All stands for several contents")
         case Context.SHELL:
             return ShellContent(data, cwd=cwd, disk=disk)
-        case _:
-            return TextContent(context, data)
+        case Context.NETWORK:
+            return NetworkContent(data)
+        case Context.INBOUND:
+            return InboundContent(data)
 
 
 def parse_contents(

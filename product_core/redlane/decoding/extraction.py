@@ -1,0 +1,48 @@
+"""The text of a body that a model could read, in normal form.
+
+Nothing is left out for being invisible: an agent that is fed the source reads comments
+and hidden elements like any other text.
+"""
+
+from collections.abc import Iterable
+
+from redlane.decoding.armour import armoured
+from redlane.decoding.entities import without_entities
+from redlane.decoding.json_strings import json_strings
+from redlane.decoding.markup import read_markup
+from redlane.decoding.normal import hidden, plain
+from redlane.decoding.sniffing import Kind, sniff
+
+__all__ = ["extracted"]
+
+_LEAST_ARMOURED = 40
+"""The shortest run of base64 that is decoded: shorter ones are words."""
+
+
+def extracted(data: bytes, kind: Kind) -> tuple[bytes, ...]:
+    """The texts in `data`, which is UTF-8: what is most read comes first.
+
+    What tag characters and base64 spell are further texts. There is none in BINARY.
+    """
+    if kind is Kind.BINARY:
+        return ()
+    text = data.decode(errors="replace").removeprefix("\ufeff")
+    found = [without_entities(each) for each in _read(text, kind)]
+    whole = "\n".join(found)
+    further = (hidden(whole), "\n".join(armoured(whole, _LEAST_ARMOURED)))
+    texts = map(plain, (*found, *further))
+    return tuple(
+        dict.fromkeys(each.encode("utf-8", "replace") for each in texts if each.strip())
+    )
+
+
+def _read(text: str, kind: Kind) -> Iterable[str]:
+    if kind is Kind.HTML:
+        found = read_markup(text)
+        return "".join(found.text), "\n".join(found.aside), "\n".join(found.code)
+    if kind is Kind.JSON:
+        strings = "\n".join(json_strings(text))
+        if sniff(strings.encode("utf-8", "replace")) is Kind.HTML:
+            return strings, *_read(strings, Kind.HTML)
+        return (strings,)
+    return (text,)

@@ -1,0 +1,144 @@
+"""The texts inside a body: what its strings, fields, parts and encodings come to.
+
+Every step is linear and works on all pieces at once, with a mark between them. What a
+body is called is a hint and no more: whoever receives it may read it as something else.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from redlane.decoding.armour import armoured, readable_text
+from redlane.decoding.charsets import charset_of, to_utf8
+from redlane.decoding.entities import without_entities
+from redlane.decoding.json_strings import json_strings, without_escapes
+from redlane.decoding.multipart import MOST_PARTS, is_multipart, parts
+from redlane.decoding.normal import folded
+from redlane.decoding.percent import without_percent
+
+__all__ = ["DEEPEST", "MOST_TEXTS", "Unfolded", "unfold", "unfold_values", "unfolded"]
+
+DEEPEST = 3
+"""How many encodings around each other are taken off."""
+
+MOST_TEXTS = 1_000
+"""How many texts are given by themselves; those left are one."""
+
+_TIMES = 16
+_AT_LEAST = 64 * 1024
+"""A body may unfold into so many times its size, and into so much in any case."""
+
+_LEAST_ARMOURED = 12
+"""The shortest run of letters that may be base64 of something worth a rule."""
+
+_MARK = "\uffff"
+"""Stands between pieces: it is no character, and nothing decodes across it."""
+
+_FORM = re.compile(r"[^=&\s\"{}<>]{1,512}=[^\s\"{}<>]*\s*\Z")
+_FORM_TYPE = "x-www-form-urlencoded"
+_FORM_BORDERS = str.maketrans({"&": _MARK, ";": _MARK, "=": _MARK, "+": " "})
+_JSON_STARTS = ("{", "[", '"')
+_UTF7 = re.compile(r"\+A[A-Za-z0-9+/]{2,}-?")
+
+
+@dataclass(frozen=True, slots=True)
+class Unfolded:
+    """The texts in a body, each once, and why that is not all of them."""
+
+    texts: tuple[bytes, ...]
+    problem: str = ""
+
+
+def unfolded(body: bytes, content_type: str) -> tuple[bytes, ...]:
+    """The texts inside `body`, without the body itself."""
+    return unfold(body, content_type).texts
+
+
+def unfold(body: bytes, content_type: str) -> Unfolded:
+    """The texts inside `body`, and why they are not all, if they are not."""
+    if not body:
+        return Unfolded(())
+    pieces = list(_pieces(body, content_type))
+    most = _TIMES * len(body) + _AT_LEAST
+    found = _unfolded(pieces, most, body)
+    if len(pieces) > MOST_PARTS:
+        return Unfolded(found.texts, f"the body has more than {MOST_PARTS} parts")
+    return found
+
+
+def unfold_values(values: Sequence[bytes]) -> Unfolded:
+    """The texts inside each of `values`, as those of a URL and of headers are."""
+    texts = [each.decode(errors="replace") for each in values]
+    whole = b"".join(values)
+    return _unfolded(texts, _TIMES * len(whole) + _AT_LEAST, whole, own=False)
+
+
+def _unfolded(
+    pieces: list[str], left: int, body: bytes, *, own: bool = True
+) -> Unfolded:
+    """What is in `pieces`, of `left` characters at most; own ones count, if asked."""
+    problem = ""
+    pieces = [each for piece in pieces for each in piece.split(_MARK)]
+    given = set() if own else set(pieces)
+    found: dict[str, None] = {}
+    for _ in range(DEEPEST):
+        pieces = [each for each in dict.fromkeys(pieces) if each not in found]
+        left -= sum(map(len, pieces))
+        if left < 0:
+            problem = "the body unfolds into too much to be judged"
+            break
+        found.update(dict.fromkeys(pieces))
+        pieces = _taken_off(_MARK.join(pieces)) if pieces else []
+    found.update(dict.fromkeys(pieces))
+    return Unfolded(
+        _given([each for each in found if each not in given], body), problem
+    )
+
+
+def _pieces(body: bytes, content_type: str) -> Iterator[str]:
+    """The body as text, and the pieces that it is made of."""
+    text = (
+        to_utf8(body, content_type)[0].decode(errors="replace").removeprefix("\ufeff")
+    )
+    yield text
+    if is_multipart(body, content_type):
+        for part in parts(body, content_type):
+            yield part.headers.decode(errors="replace")
+            yield from _simple_pieces(part.content, part.content_type)
+    else:
+        yield from _simple_pieces(body, content_type, text)
+
+
+def _simple_pieces(
+    body: bytes, content_type: str, text: str | None = None
+) -> Iterator[str]:
+    """The strings of JSON, the fields of a form, or whatever else a body is made of."""
+    if text is None:
+        text = to_utf8(body, content_type)[0].decode(errors="replace")
+        yield text
+    if text.lstrip(")]}',\ufeff \t\r\n").startswith(_JSON_STARTS) or (
+        "json" in content_type and '"' in text
+    ):
+        yield _MARK.join(json_strings(text))
+    elif _FORM_TYPE in content_type or _FORM.match(text):
+        yield text.translate(_FORM_BORDERS)
+    if "+A" in text and (charset_of(content_type) == "utf-7" or _UTF7.search(text)):
+        yield body.decode("utf-7", "replace")
+    if body.startswith(b"\x1f\x8b"):
+        yield readable_text(body) or ""
+
+
+def _taken_off(joined: str) -> list[str]:
+    """The pieces in `joined` that one encoding less makes something else of."""
+    spelt = folded(without_entities(without_percent(without_escapes(joined))))
+    changed = [] if spelt == joined else spelt.split(_MARK)
+    return changed + armoured(spelt, _LEAST_ARMOURED)
+
+
+def _given(found: Iterable[str], body: bytes) -> tuple[bytes, ...]:
+    """The texts as bytes, without empty ones and the body itself."""
+    encoded = (each.encode("utf-8", "replace") for each in found if each.strip())
+    texts = [each for each in dict.fromkeys(encoded) if each != body]
+    if len(texts) > MOST_TEXTS:
+        texts[MOST_TEXTS - 1 :] = [b"\n".join(texts[MOST_TEXTS - 1 :])]
+    return tuple(texts)
