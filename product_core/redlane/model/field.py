@@ -17,7 +17,7 @@ class Kind(StrEnum):
     NUMBER = "a number"
     INTEGER = "a whole number"
     SIZE = 'a size such as "8MB" (B, KB, MB or GB)'
-    ADDRESS = 'an address such as "127.0.0.1:8080"'
+    ADDRESS = 'a loopback address such as "127.0.0.1:8080"'
     OBJECT = "an object"
     ANY = "any value"
 

@@ -133,7 +133,7 @@ class Proxy:
 
     listen: str = _setting(
         Kind.ADDRESS,
-        "where the proxy listens; port 0 picks a free one",
+        "where the proxy listens, on loopback; port 0 picks a free one",
         default="127.0.0.1:0",
     )
     scan_headers: bool = _setting(

@@ -28,8 +28,9 @@ SIZE = "^[0-9]{1,12} ?([KMG]?B)?$"
 _PORT = (
     "(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[0-9]{1,4})"
 )
-ADDRESS = f"^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9.-]+):{_PORT}$"
-"""A host and a port; an IPv6 address stands in brackets."""
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+ADDRESS = f"^(localhost|127(\\.{_BYTE}){{3}}|\\[::1\\]):{_PORT}$"
+"""A host of this machine alone, and a port: what listens there, no other reaches."""
 
 _UNPRINTABLE = re.compile(UNPRINTABLE)
 _UNITS = {"": 1, "B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3}
