@@ -64,11 +64,17 @@ def register(commands: Commands) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
+    from redlane.contexts.network.installed import (  # noqa: PLC0415  # light
+        MISSING,
+        proxy_command,
+    )
     from redlane.plugins import find_plugins  # noqa: PLC0415  # only checking needs them
     from redlane.policies.check import compile_errors  # noqa: PLC0415  # as above
     from redlane.policies.loading import load  # noqa: PLC0415  # as above
+    from redlane.policies.traffic import with_proxy  # noqa: PLC0415  # as above
 
     loaded = load(Paths.from_environment(os.environ), find_plugins())
+    loaded = with_proxy(loaded, None if proxy_command() else MISSING)
     errors = (*loaded.errors, *compile_errors(loaded))
     if arguments.json:
         _print_as_json(loaded, errors)

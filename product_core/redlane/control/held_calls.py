@@ -20,16 +20,21 @@ from redlane.policies.loaded import Loaded
 from redlane.policies.policy_document import document_of
 from redlane.policies.ruleset import RoleRules
 from redlane.policies.syscalls import takes_part
+from redlane.policies.traffic import named_traffic
 from redlane.state.filters import listed, names_of, why_not_held
 from redlane.state.sessions import Session, SessionState, SessionTable
 
-__all__ = ["CallsNotHeldError", "HeldCalls"]
+__all__ = ["CallsNotHeldError", "HeldCalls", "TrafficNotJudgedError"]
 
 Document = Mapping[str, object]
 
 
 class CallsNotHeldError(UsageError):
     """The system calls that rules name cannot be held in a session."""
+
+
+class TrafficNotJudgedError(UsageError):
+    """What a session would send and get back, nothing here could judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,20 @@ class HeldCalls:
         if not holds:
             raise CallsNotHeldError(
                 f"{names}: only `redlane run` starts sessions that hold them"
+            )
+
+    def check_traffic(
+        self, role: str | None, restrictions: Collection[RoleRules] = ()
+    ) -> None:
+        """Refuse a session whose policies of Network or Inbound nobody would ask."""
+        loaded = self._loaded()
+        if loaded.missing_proxy is None:
+            return
+        named = named_traffic(loaded.ruleset, role, restrictions)
+        if named:
+            raise TrafficNotJudgedError(
+                f"role {role!r} holds policies about requests and responses "
+                f"({listed(named)}), and nothing asks them: {loaded.missing_proxy}"
             )
 
     def names(self, role: str) -> bool:

@@ -117,9 +117,11 @@ class SessionControl:
         root = opening.root_pid
         process = None
         if root is not None:
+            slices = () if added is None else added.slices
+            self._held.check_traffic(role, slices)
             self._held.check_opening(
                 role,
-                () if added is None else added.slices,
+                slices,
                 holds=opening.holds_calls and root == caller.pid,
             )
             process = self._membership.check(root, caller.only_of)
@@ -248,6 +250,8 @@ class SessionControl:
         session = self._table.get(session_id)
         if session is not None:
             self._held.check_role(session, role)
+            if session.root_pid is not None:
+                self._held.check_traffic(role)
         return self._table.set_role(session_id, role)
 
     def lose(self, session_id: str) -> None:

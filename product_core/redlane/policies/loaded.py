@@ -32,6 +32,8 @@ class Loaded:
     """Plugins that contradict each other: they make every role unusable."""
     missing_context: str | None = None
     """Why nothing on this machine holds system calls, or None."""
+    missing_proxy: str | None = None
+    """Why nothing judges what sessions send and get back, or None."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
