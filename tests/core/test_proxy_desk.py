@@ -21,7 +21,10 @@ TOKENS = ProxyTokens(bytes(32))
 Fields = dict[str, Any]
 
 
-def joined(context: Context, data: bytes, texts: Sequence[bytes]) -> Content:
+def joined(
+    context: Context, data: bytes, texts: Sequence[bytes], problem: str
+) -> Content:
+    assert problem in ("", "there is more")
     if data == b"no form":
         raise ContentError("it has no form")
     return TextContent(context, b"|".join([data, *texts]))
@@ -34,8 +37,16 @@ class Desk:
         self.bench = Bench(base, rules(*policies))
         self.metrics = Metrics()
         self.session = self.bench.sessions.create(role="r")
+        self.foreign: set[object] = set()
         self.desk = ProxyDesk(
-            self.bench.gate, self.bench.sessions, TOKENS, joined, self.metrics
+            self.bench.gate,
+            self.bench.sessions,
+            TOKENS,
+            joined,
+            self.metrics,
+            lambda session, client, connection: (
+                (session, client[0], connection) not in self.foreign  # type: ignore[index]  # a list here
+            ),
         )
 
     def ask(self, *blobs: bytes, **fields: object) -> ProxyFrame:
@@ -112,6 +123,13 @@ def test_the_credential_of_an_ended_session_is_refused(make: Make) -> None:
 
     assert desk.ask(b"text").document["refused"] == "credential"
     assert len(desk.bench.events()) == 1
+
+
+def test_who_is_not_in_the_session_has_no_use_of_its_credential(make: Make) -> None:
+    desk = make(policy("a", "Allow", ""))
+    desk.foreign.add((desk.session.id, "127.0.0.1", "c2"))
+    assert desk.ask(b"text", connection="c1").document["verdict"] == "ALLOW"
+    assert desk.ask(b"text", connection="c2").document["refused"] == "credential"
 
 
 def test_a_frozen_session_is_blocked_and_that_is_recorded(make: Make) -> None:

@@ -44,7 +44,7 @@ class Station:
             self.bench.gate,
             self.bench.sessions,
             TOKENS,
-            lambda context, data, _: TextContent(context, data),
+            lambda context, data, *_: TextContent(context, data),
             Metrics(),
         )
         self.lanes = ProxyLanes(desk, self.bench.reviews.cancel, self._counted)

@@ -34,6 +34,7 @@ def test_nothing_of_the_daemon_is_writable_by_users(
         "run/redlane/shell.sock": 0o666,
         "run/redlane/daemon.lock": 0o600,
         "run/redlane/sessions.json": 0o600,
+        "run/redlane/proxy.key": 0o600,
         "var/log/redlane": 0o750,
     }
     found = {each: stat.S_IMODE(whole.path(each).stat().st_mode) for each in modes}
@@ -78,6 +79,7 @@ CALLS: dict[tuple[str, str], tuple[str, object]] = {
     ("GET", "/api/reviews/{review_id}"): ("/api/reviews/x", None),
     ("POST", "/api/reviews/{review_id}"): ("/api/reviews/x", {"decision": "allow"}),
     ("POST", "/api/policies/reload"): ("/api/policies/reload", {}),
+    ("POST", "/api/ca/regenerate"): ("/api/ca/regenerate", {}),
     ("GET", "/metrics"): ("/metrics", None),
 }
 

@@ -1,8 +1,8 @@
 """A machine of its own for the system-wide mode: a mount namespace, and real users.
 
-/etc, /run and /var/log are the namespace's own, so that the daemon's fixed places are
-free; nothing of it is seen outside. The daemon runs as the package runs it: as a user
-of its own, with three capabilities.
+/etc, /run, /var/log and /var/lib are the namespace's own, so that the daemon's fixed
+places are free; nothing of it is seen outside. The daemon runs as the package runs it:
+as a user of its own, with three capabilities.
 """
 
 import json
@@ -40,6 +40,7 @@ mkdir /mnt/upper /mnt/work
 mount -t overlay overlay -o lowerdir=/etc,upperdir=/mnt/upper,workdir=/mnt/work /etc
 mount -t tmpfs -o mode=0755 run /run
 mount -t tmpfs -o mode=0755 log /var/log
+mount -t tmpfs -o mode=0755 lib /var/lib
 mkdir -p /etc/redlane/policies /etc/redlane/roles
 echo ready
 exec sleep infinity
@@ -73,10 +74,11 @@ class Machine:
         self.home = base
         for name, user in _NAMES.items():
             self._add(name, user)
-        for place in ("run/redlane", "var/log/redlane"):
+        for place in ("run/redlane", "var/log/redlane", "var/lib/redlane"):
             self.path(place).mkdir(mode=0o755)
             os.chown(self.path(place), DAEMON.uid, DAEMON.uid)
         self.path("var/log/redlane").chmod(0o750)
+        self.path("var/lib/redlane").chmod(0o711)
 
     def _add(self, name: str, user: User) -> None:
         home = self.home / name

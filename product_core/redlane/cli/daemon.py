@@ -12,6 +12,7 @@ from redlane.cli import exit_codes
 from redlane.cli.coverage import coverage_summary
 from redlane.cli.output import print_error, print_json, print_note, single_line
 from redlane.cli.parser import Commands, Parser, add_command
+from redlane.cli.proxy import proxy_line
 from redlane.paths import Paths
 
 __all__ = ["register"]
@@ -231,6 +232,7 @@ def _lines(status: dict[str, Any]) -> list[str]:
         "roles": ", ".join(status["role_names"]) + restriction,
         "default role": role,
         "last reload": status["last_reload"] or "never",
+        "proxy": proxy_line(status["proxy"]),
         "held reviews": str(status["held_reviews"]),
     }
     lines = [f"{name + ':':<14}{single_line(value)}" for name, value in facts.items()]

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from redlane.cli.agent_environment import agent_environment
+from redlane.cli.output import print_note
 from redlane.cli.parser import Commands, add_command
+from redlane.cli.proxy import blind_spots
 from redlane.cli.restrictions import restrictions_of_user
 from redlane.contexts.shell.orphans import adopter_of_orphans
 from redlane.contexts.shell.programs import program
@@ -86,6 +89,8 @@ def run_in_session(
     if _is_machines(paths, status):
         opening["restrictions"] = restrictions_of_user(os.environ)
     session = client.post("/api/sessions", opening)
+    if session["proxy"] is not None and sys.stderr.isatty():
+        print_note(blind_spots(session["proxy"]))
     _supervise(session, command)
 
 
@@ -101,6 +106,7 @@ def _opening(role: str | None, label: str) -> dict[str, object]:
         "root_pid": os.getpid(),
         "reaper_pid": adopter_of_orphans(),
         "holds_calls": True,
+        "wants_proxy": True,
     }
     return opening if role is None else {**opening, "role": role}
 
@@ -112,7 +118,7 @@ def _supervise(session: Mapping[str, Any], command: list[str]) -> NoReturn:
         path = sys.executable
         words = [path, "-I", "-c", _SUPERVISOR_OF_CALLS]
     words += ["--socket", str(session["socket"]), "--session", str(session["id"])]
-    environment = _session_environment(session, os.environ)
+    environment = agent_environment(session, os.environ)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -121,23 +127,6 @@ def _supervise(session: Mapping[str, Any], command: list[str]) -> NoReturn:
         raise RedlaneError(
             f"{path}: {error.strerror}: install Redlane again"
         ) from error
-
-
-def _session_environment(
-    session: Mapping[str, Any], environ: Mapping[str, str]
-) -> dict[str, str]:
-    """What an agent needs to find the wrapper; membership does not depend on it."""
-    shims = str(session["shims"])
-    shell = f"{shims}/bash"
-    return {
-        **environ,
-        "REDLANE_SESSION": str(session["id"]),
-        "REDLANE_SOCKET": str(session["socket"]),
-        "REDLANE_ROLE": str(session["role"] or ""),
-        "SHELL": shell,
-        "CLAUDE_CODE_SHELL": shell,
-        "PATH": f"{shims}:{environ.get('PATH') or os.defpath}",
-    }
 
 
 def _try(arguments: argparse.Namespace) -> int:

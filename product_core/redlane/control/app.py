@@ -17,6 +17,7 @@ from redlane.control.judging import Contents, Judging
 from redlane.control.membership import Membership
 from redlane.control.metrics import Metrics
 from redlane.control.rendering import Rendering
+from redlane.control.resources.authority import AuthorityRenewal
 from redlane.control.resources.daemon import Health, MetricsPage, Reload, Status
 from redlane.control.resources.events import EventCollection
 from redlane.control.resources.reviews import ReviewCollection, ReviewItem
@@ -28,6 +29,7 @@ from redlane.control.resources.sessions import (
 from redlane.control.resources.syscalls import SessionCalls
 from redlane.control.resources.verdicts import Analyze
 from redlane.control.session_control import SessionControl
+from redlane.control.session_proxy import SessionProxy
 from redlane.control.shell_desk import ShellDesk
 from redlane.control.stream import EventStream
 from redlane.gate import Gate
@@ -55,6 +57,7 @@ class Collaborators:
     rendering: Rendering
     held: HeldCalls
     changes: Changes
+    proxy: SessionProxy
     reload: Callable[[], Loaded]
 
 
@@ -71,9 +74,12 @@ def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Respo
     sessions = parts.sessions
     routes = {
         "/api/analyze": Analyze(judging, parts.contents, reviews),
+        "/api/ca/regenerate": AuthorityRenewal(parts.proxy),
         "/api/policies/reload": Reload(parts.reload, rendering),
         "/api/status": Status(rendering),
-        "/api/sessions": SessionCollection(parts.table, sessions, rendering),
+        "/api/sessions": SessionCollection(
+            parts.table, sessions, rendering, parts.proxy
+        ),
         "/api/sessions/{session_id}": SessionItem(sessions, rendering),
         "/api/sessions/{session_id}/syscalls": _session_calls(parts),
         "/api/sessions/{session_id}/{action}": SessionAction(sessions, rendering),

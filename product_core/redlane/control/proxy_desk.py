@@ -23,8 +23,14 @@ from redlane.state.sessions import Session, SessionState, SessionTable
 
 __all__ = ["OnHold", "ProxyDesk", "Traffic", "block_frame"]
 
-Traffic = Callable[[Context, bytes, Sequence[bytes]], Content]
-"""How the bytes of a request or response, and texts out of it, become content."""
+Traffic = Callable[[Context, bytes, Sequence[bytes], str], Content]
+"""How the bytes of a request or response, and texts out of it, become content.
+
+Last comes why these texts are not all that is in it, or "".
+"""
+
+ComesFrom = Callable[[str, object, object], bool]
+"""Whether a client, known by its address and connection, is in a session."""
 
 OnHold = Callable[[Review], None]
 
@@ -46,6 +52,7 @@ class _Question:
     context: Context
     data: bytes
     texts: tuple[bytes, ...]
+    problem: str
     details: tuple[str, ...]
 
 
@@ -59,8 +66,13 @@ class ProxyDesk:
         tokens: ProxyTokens,
         traffic: Traffic,
         metrics: Metrics,
+        comes_from: ComesFrom = lambda *_: True,
     ) -> None:
-        """Judge with `gate` what `traffic` makes content of; count in `metrics`."""
+        """Judge with `gate` what `traffic` makes content of; count in `metrics`.
+
+        `comes_from` tells whether a client may show the credential that it does.
+        """
+        self._comes_from = comes_from
         self._gate = gate
         self._table = table
         self._tokens = tokens
@@ -68,12 +80,16 @@ class ProxyDesk:
         self._metrics = metrics
 
     def session(self, document: Mapping[str, object]) -> Session | None:
-        """Whose request it is; None without the credential of a running session."""
+        """Whose request it is; None without the credential of a running session.
+
+        What is shown by a process of another session counts as none.
+        """
         session_id = self._tokens.session_of(document.get("credential"))
         session = None if session_id is None else self._table.get(session_id)
         if session is None or session.state is not SessionState.RUNNING:
             return None
-        return session
+        client, connection = document.get("client"), document.get("connection")
+        return session if self._comes_from(session.id, client, connection) else None
 
     def answer(self, frame: ProxyFrame, on_hold: OnHold) -> ProxyFrame:
         """The answer; whatever goes wrong while it is sought is a Block."""
@@ -102,7 +118,9 @@ class ProxyDesk:
         self, question: _Question, session: Session, on_hold: OnHold
     ) -> Judgement:
         try:
-            content = self._traffic(question.context, question.data, question.texts)
+            content = self._traffic(
+                question.context, question.data, question.texts, question.problem
+            )
         except ContentError as error:
             raw = TextContent(question.context, question.data)
             return self._gate.refuse(raw, session, str(error))
@@ -138,7 +156,8 @@ def _question(frame: ProxyFrame) -> _Question:
         raise _QuestionError("the question has not the form of one")
     data, *texts = frame.blobs
     lines = tuple(one_line(str(each)) for each in details[:_MOST_DETAILS])
-    return _Question(context, data, tuple(texts), lines)
+    problem = one_line(str(frame.document.get("problem") or ""))
+    return _Question(context, data, tuple(texts), problem, lines)
 
 
 def _answer_of(judgement: Judgement) -> ProxyFrame:

@@ -163,9 +163,7 @@ def _object(document: bytes) -> Mapping[str, Any]:
     return found
 
 
-def _received(
-    lane: socket.socket, length: int, deadline: float | None
-) -> bytes | None:
+def _received(lane: socket.socket, length: int, deadline: float | None) -> bytes | None:
     """Exactly so many bytes; None when the lane is hung up before them."""
     data = bytearray(length)
     view, done = memoryview(data), 0

@@ -46,6 +46,7 @@ class Rendering:
     reviews: Reviews
     roles_of: Callable[[Caller], Collection[str]]
     held: HeldCalls
+    proxy: Callable[[], Document]
 
     def session(self, session: Session) -> Document:
         """One session; `role_loaded` is false when its role is gone: all is blocked."""
@@ -90,6 +91,7 @@ class Rendering:
             "default_role": self.default_role(),
             "ruleset": loaded.ruleset.digest,
             "sessions": [self.session(each) for each in shown],
+            "proxy": self.proxy(),
             "held_reviews": sum(caller.sees(e.session) for e in self.reviews.list()),
             "warnings": self._blocked(seen)
             if is_user

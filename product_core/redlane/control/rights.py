@@ -32,6 +32,7 @@ RIGHTS: Mapping[tuple[str, str], frozenset[Who]] = {
     ("GET", "/api/reviews/{review_id}"): frozenset({_A, _U}),
     ("POST", "/api/reviews/{review_id}"): frozenset({_A, _U}),
     ("POST", "/api/policies/reload"): frozenset({_A}),
+    ("POST", "/api/ca/regenerate"): frozenset({_A}),
     ("GET", "/metrics"): frozenset({_A}),
 }
 

@@ -2,13 +2,14 @@
 
 from os.path import realpath
 
+from redlane.daemon.proxy_files import KEY, PORT
 from redlane.daemon.runtime_files import SHIMS
 from redlane.engine.own_files import OwnFiles
 from redlane.paths import Paths
 
 __all__ = ["own_files_of"]
 
-_RUNNING = (SHIMS, "daemon.lock", "sessions.json", "shell-timeout")
+_RUNNING = (SHIMS, "daemon.lock", "sessions.json", "shell-timeout", PORT)
 
 
 def own_files_of(paths: Paths) -> OwnFiles:
@@ -21,5 +22,11 @@ def own_files_of(paths: Paths) -> OwnFiles:
         paths.legacy_policies,
         *(paths.socket, paths.shell_socket),
         *(paths.run / name for name in _RUNNING),
+        paths.authority,
     )
-    return OwnFiles(tuple(map(realpath, kept)), (realpath(paths.logs),))
+    closed = (
+        paths.logs,
+        *(paths.run / KEY, paths.run / f".{KEY}.new"),
+        *(paths.authority / "key.pem", paths.authority / "key.pem.new"),
+    )
+    return OwnFiles(tuple(map(realpath, kept)), tuple(map(realpath, closed)))

@@ -1,6 +1,7 @@
 """Every object of the daemon, built once and joined."""
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,8 @@ from redlane.control.session_control import SessionControl
 from redlane.control.stream import EventStream
 from redlane.daemon.options import Options
 from redlane.daemon.own_files import own_files_of
+from redlane.daemon.proxy_parts import Bench, build_proxying
+from redlane.daemon.proxying import Proxying
 from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.daemon.tenancy import tenancy
@@ -36,6 +39,7 @@ class Parts(Collaborators):
     """The daemon's objects: what the API needs, and what its life touches besides."""
 
     paths: Paths
+    proxying: Proxying
 
     def restore_sessions(self, starter: Ancestry) -> list[str]:
         """Take up the sessions of a daemon that was killed.
@@ -74,6 +78,7 @@ def build(
     paths: Paths,
     options: Options,
     rules: Rules,
+    environ: Mapping[str, str],
     *,
     booted_since: bool,
 ) -> Parts:
@@ -102,23 +107,19 @@ def build(
         share,
         held=held,
     )
-    rendering = Rendering(
-        _facts(paths, options),
-        loaded=lambda: rules.loaded,
-        default_role=default_role,
-        last_reload=lambda: rules.last_reload,
-        table=table,
-        membership=membership,
-        reviews=reviews,
-        roles_of=sessions.roles_of,
-        held=held,
-    )
+    gate = _gate(rules, table, events, reviews, Places(share=share))
+    bench = Bench(gate, table, membership, reviews, metrics)
+    proxying = build_proxying(paths, environ, rules, served, bench)
+    facts = _facts(paths, options)
+    rendering = _rendering(facts, rules, default_role, bench, sessions, held, proxying)
     return Parts(
         paths=paths,
+        proxying=proxying,
+        proxy=proxying,
         contents=served.contents,
         door=Door(served.admission, membership),
         counted=served.counted,
-        gate=_gate(rules, table, events, reviews, Places(share=share)),
+        gate=gate,
         table=table,
         membership=membership,
         sessions=sessions,
@@ -128,7 +129,30 @@ def build(
         rendering=rendering,
         held=held,
         changes=changes,
-        reload=partial(_reload, rules, paths, metrics, changes),
+        reload=partial(_reload, rules, paths, metrics, changes, proxying),
+    )
+
+
+def _rendering(
+    facts: Facts,
+    rules: Rules,
+    default_role: Callable[[], str | None],
+    bench: Bench,
+    sessions: SessionControl,
+    held: HeldCalls,
+    proxying: Proxying,
+) -> Rendering:
+    return Rendering(
+        facts,
+        loaded=lambda: rules.loaded,
+        default_role=default_role,
+        last_reload=lambda: rules.last_reload,
+        table=bench.table,
+        membership=bench.membership,
+        reviews=bench.reviews,
+        roles_of=sessions.roles_of,
+        held=held,
+        proxy=proxying.status,
     )
 
 
@@ -159,11 +183,19 @@ def _facts(paths: Paths, options: Options) -> Facts:
     )
 
 
-def _reload(rules: Rules, paths: Paths, metrics: Metrics, changes: Changes) -> Loaded:
+def _reload(
+    rules: Rules, paths: Paths, metrics: Metrics, changes: Changes, proxying: Proxying
+) -> Loaded:
     """Load again; what is returned is in force if it has no errors."""
-    fresh = rules.reload(lambda fresh: write_timeout(paths, fresh.settings))
+
+    def prepare(fresh: Loaded) -> None:
+        proxying.check(fresh.settings)
+        write_timeout(paths, fresh.settings)
+
+    fresh = rules.reload(prepare)
     metrics.count_reload(ok=not fresh.errors)
     changes.bump()
+    proxying.refresh()
     return fresh
 
 

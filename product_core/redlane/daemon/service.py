@@ -11,8 +11,8 @@ import os
 import resource
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
+from redlane.contexts.network.installed import MISSING, proxy_command
 from redlane.control.callers import Admission
 from redlane.control.processes import Ancestry
 from redlane.control.sockets import PassedSocket, passed_sockets, private_directory
@@ -34,7 +34,9 @@ from redlane.errors import RedlaneError
 from redlane.model.problem import Finding, Severity
 from redlane.paths import Paths
 from redlane.plugins import find_plugins
+from redlane.policies.loaded import Loaded
 from redlane.policies.loading import load
+from redlane.policies.traffic import with_proxy
 
 __all__ = ["Start", "serve", "start_errors"]
 
@@ -105,7 +107,9 @@ def _serve(
         return errors
     lock.keep_options()
     _raise_limits()
-    parts = build(paths, start.options, rules, booted_since=lock.booted_since)
+    parts = build(
+        paths, start.options, rules, start.environ, booted_since=lock.booted_since
+    )
     kept = parts.restore_sessions(start.starter)
     write_shims(paths)
     write_timeout(paths, rules.loaded.settings)
@@ -124,7 +128,9 @@ def _serve(
         running.take_signals()
     if not _logs_to_journal(start):
         report(Outcome(os.getpid(), notes=tuple(notes)))
+    parts.proxying.resume()
     running.run()
+    parts.proxying.stop()
     listeners.remove()
     parts.close()
     lock.release()
@@ -141,7 +147,11 @@ def _load_rules(start: Start) -> Rules:
     """Load as every reload will, the restriction to roles included."""
     only = start.options.only_roles
     restriction = None if only is None else frozenset(only)
-    loader = partial(load, start.paths, find_plugins(), restriction)
+    plugins, missing = find_plugins(), None if proxy_command() else MISSING
+
+    def loader() -> Loaded:
+        return with_proxy(load(start.paths, plugins, restriction), missing)
+
     return Rules(loader, loader())
 
 

@@ -38,6 +38,10 @@ class Tenancy:
             return None
         return self.share(default_session(peer.uid))
 
+    def counted_session(self, session_id: str) -> str | None:
+        """The name under which what a session's proxy asks is counted, if it is."""
+        return None if self.share is None else self.share(session_id)
+
 
 def tenancy(*, is_system: bool) -> Tenancy:
     """How the machine's daemon is, or a user's own.

@@ -58,11 +58,13 @@ class Store:
             file = os.open(name, flags, dir_fd=self.descriptor)
         except OSError:
             return None
+        status = os.fstat(file)
+        is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == self.owner[0]
+        if not is_ours or status.st_mode & (_OF_OTHERS if secret else _NOT_OURS):
+            os.close(file)
+            return None
         with os.fdopen(file, "rb") as stream:
-            status = os.fstat(file)
-            is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == self.owner[0]
-            shared = status.st_mode & (_OF_OTHERS if secret else _NOT_OURS)
-            return stream.read(_MOST_BYTES) if is_ours and not shared else None
+            return stream.read(_MOST_BYTES)
 
     def write(self, name: str, data: bytes, mode: int) -> None:
         """Replace a file in one step; what is there under its name is not touched."""

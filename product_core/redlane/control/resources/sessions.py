@@ -10,6 +10,7 @@ from redlane.control.bodies import optional, read_object, required
 from redlane.control.callers import Caller
 from redlane.control.rendering import Rendering
 from redlane.control.session_control import Opening, SessionControl
+from redlane.control.session_proxy import SessionProxy
 from redlane.errors import UsageError
 from redlane.state.sessions import Session, SessionTable
 
@@ -24,16 +25,22 @@ _ACTIONS = ("freeze", "unfreeze", "kill")
 class SessionCollection:
     """`GET` lists sessions; `POST` opens one.
 
-    Its body: `{role?, label?, root_pid?, reaper_pid?, restrictions?, holds_calls?}`.
+    Its body: `{role?, label?, root_pid?, reaper_pid?, restrictions?, holds_calls?,
+    wants_proxy?}`.
     `redlane run` names itself as the root before it starts anything: then it and all
     below it belong to the session. Without `root_pid` the session is a name to judge
     under, and the caller keeps its rights.
     """
 
     def __init__(
-        self, table: SessionTable, control: SessionControl, rendering: Rendering
+        self,
+        table: SessionTable,
+        control: SessionControl,
+        rendering: Rendering,
+        proxy: SessionProxy,
     ) -> None:
-        """Show the table; change it with `control`."""
+        """Show the table; change it with `control`; offer `proxy` to openers."""
+        self._proxy = proxy
         self._table = table
         self._control = control
         self._rendering = rendering
@@ -58,6 +65,9 @@ class SessionCollection:
             raise falcon.HTTPBadRequest(
                 description=f"'label' must be up to {_LONGEST_LABEL} printable letters"
             )
+        wants_proxy = optional(body, "wants_proxy", bool) is True
+        if wants_proxy:  # a session that is open already would have to end again
+            self._proxy.prepare()
         session = self._control.open(
             Opening(
                 root_pid=_process_id(body, "root_pid"),
@@ -70,7 +80,11 @@ class SessionCollection:
             caller_of(request),
         )
         response.status = falcon.HTTP_201
-        response.media = self._rendering.session(session)
+        document = self._rendering.session(session)
+        if wants_proxy:
+            offer = self._proxy.offer(session.id, session.role)
+            document = {**document, "proxy": offer}
+        response.media = document
 
 
 class SessionItem:

@@ -1,0 +1,92 @@
+"""The other end of the daemon's channel: a proxy that judges lines of text.
+
+Each connection sends `CREDENTIAL TEXT` and is answered `VERDICT REFUSED`; one that
+sends `settings` is answered what the daemon has told, `pid` the process; `quit` ends
+it, and `fail WHY` tells the daemon so.
+"""
+
+import argparse
+import json
+import os
+import select
+import socket
+import sys
+import threading
+
+from redlane.control.proxy_frames import HEAD_BYTES, body_length, pack, unpack
+
+
+class Proxy:
+    """Serves lines; knows the settings."""
+
+    def __init__(self, listener: int, channel: int) -> None:
+        self.listener = socket.socket(fileno=listener)
+        self.channel = socket.socket(fileno=channel)
+        self.settings = json.loads(self.channel.recv(1 << 17))
+
+    def run(self) -> None:
+        if os.path.exists(self.settings["trusted"] + ".broken"):  # noqa: PTH110
+            sys.exit("it is broken")
+        self.channel.send(b'{"ready": true}')
+        poll = select.poll()
+        poll.register(self.listener, select.POLLIN)
+        poll.register(self.channel, select.POLLIN)
+        while True:
+            for number, _ in poll.poll():
+                if number == self.listener.fileno():
+                    self.accept()
+                    continue
+                message = self.channel.recv(1 << 17)
+                if not message:
+                    return
+                self.settings = json.loads(message)
+
+    def accept(self) -> None:
+        try:
+            connection, _ = self.listener.accept()
+        except BlockingIOError:
+            return
+        connection.settimeout(None)
+        threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rw") as stream:
+            word, _, rest = stream.readline().rstrip("\n").partition(" ")
+            match word:
+                case "settings":
+                    stream.write(json.dumps(self.settings) + "\n")
+                case "pid":
+                    stream.write(f"{os.getpid()} {os.getpgrp()}\n")
+                case "environment":
+                    stream.write(json.dumps(dict(os.environ)) + "\n")
+                case "descriptors":
+                    stream.write(json.dumps(os.listdir("/proc/self/fd")) + "\n")  # noqa: PTH208
+                case "quit":
+                    os._exit(3)
+                case "fail":
+                    self.channel.send(json.dumps({"failed": rest}).encode())
+                case "nonsense":
+                    self.channel.send(rest.encode())
+                case _:
+                    stream.write(self.judge(word, rest) + "\n")
+
+    def judge(self, credential: str, text: str) -> str:
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                socket.send_fds(self.channel, [b'{"lane": true}'], [theirs.fileno()])
+            question = {"kind": "judge", "context": "Network", "credential": credential}
+            for piece in pack({**question, "details": []}, [text.encode()]):
+                ours.sendall(piece)
+            with ours.makefile("rb") as lane:
+                head = lane.read(HEAD_BYTES)
+                answer = unpack(head, lane.read(body_length(head))).document
+        return f"{answer['verdict']} {answer['refused']}"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--listener", type=int)
+    parser.add_argument("--channel", type=int)
+    found = parser.parse_args()
+    Proxy(found.listener, found.channel).run()
