@@ -23,13 +23,33 @@ for legacy in manylinux2014 manylinux2010 manylinux1; do
     set -- "$@" --platform "${legacy}_$machine"
 done
 
+# What the release for some Python is published as source alone; pure Python, each.
+sources="pyperclip"
+
 mkdir -p "$wheelhouse"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 /usr/bin/python3 -m venv "$scratch/tools"
-/usr/bin/python3 packaging/locked.py --name setuptools \
-    product_core plugins/* hub --without pip >"$scratch/locked.txt"
-"$scratch/tools/bin/python" -m pip --disable-pip-version-check download --quiet --no-deps \
-    --require-hashes --requirement "$scratch/locked.txt" --only-binary :all: \
-    --python-version "$series" --implementation cp --abi "cp$(echo "$series" | tr -d .)" \
-    --abi abi3 --abi none "$@" --dest "$wheelhouse"
+
+locked() {
+    /usr/bin/python3 packaging/locked.py --series "$series" "$@"
+}
+fetch() {
+    "$scratch/tools/bin/python" -m pip --disable-pip-version-check download --quiet --no-deps \
+        --require-hashes --requirement "$scratch/locked.txt" --dest "$wheelhouse" "$@"
+}
+
+# shellcheck disable=SC2046  # the list is meant to be split into words
+locked --name setuptools --extra proxy product_core plugins/* hub --without pip \
+    $(printf ' --without %s' $sources) >"$scratch/locked.txt"
+fetch --only-binary :all: --python-version "$series" --implementation cp \
+    --abi "cp$(echo "$series" | tr -d .)" --abi abi3 --abi none "$@"
+
+# What pip asks of a source wants the tools that build it: they are locked, too.
+locked --name setuptools >"$scratch/locked.txt"
+"$scratch/tools/bin/python" -m pip --disable-pip-version-check install --quiet --no-deps \
+    --no-index --find-links "$wheelhouse" --require-hashes --requirement "$scratch/locked.txt"
+for each in $sources; do
+    locked --name "$each" >"$scratch/locked.txt"
+    fetch --no-build-isolation --no-binary "$each"
+done

@@ -1,5 +1,6 @@
 """What a package bundles is told from the lock, and nothing is resolved."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,8 +51,37 @@ def test_what_is_there_already_is_not_brought_again() -> None:
     assert "falcon" not in beyond
 
 
-def test_every_release_has_its_hashes() -> None:
-    text = locked("hub").stdout
+def test_what_an_extra_wants_comes_when_it_is_asked() -> None:
+    assert "mitmproxy" not in names("product_core")
+    asked = names("--extra", "proxy", "product_core")
+    assert asked > names("product_core")
+    assert {"mitmproxy", "h2", "cryptography", "brotli", "zstandard"} <= asked
+
+
+def test_unknown_extra_is_one_line() -> None:
+    done = locked("--extra", "no-such", "product_core")
+    assert done.returncode == 1
+    assert done.stderr == "locked.py: no such extra: no-such\n"
+
+
+@pytest.mark.parametrize(("series", "major"), [("3.11", 11), ("3.13", 12)])
+def test_each_python_has_the_releases_for_it(series: str, major: int) -> None:
+    """The tools run on one Python, and may lay out another one's environment."""
+    done = locked("--series", series, "--extra", "proxy", "product_core")
+    pins = re.findall(r"^(\S+)==(\S+) \\$", done.stdout, re.MULTILINE)
+    assert pins
+    by_name = dict(pins)
+    assert len(by_name) == len(pins), "two releases of one distribution"
+    assert by_name["mitmproxy"].startswith(f"{major}.")
+    assert ";" not in done.stdout
+    assert not {each for each in by_name if "windows" in each or "macos" in each}
+
+
+@pytest.mark.parametrize(
+    "directories", [("hub",), ("--extra", "proxy", "product_core")]
+)
+def test_every_release_has_its_hashes(directories: tuple[str, ...]) -> None:
+    text = locked(*directories).stdout
     releases = text.split("==")[1:]
     assert releases
     assert all("--hash=sha256:" in each for each in releases)
