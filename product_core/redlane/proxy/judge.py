@@ -36,6 +36,11 @@ class Judged(Protocol):
         """What Block and Flag see besides."""
         ...
 
+    @property
+    def problem(self) -> str | None:
+        """Why that is not all there is to see, or None."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Asker:
@@ -83,11 +88,12 @@ class Judge:
         """The verdict on what `make` makes out of `size` bytes."""
         try:
             content = make() if size <= _QUICK_BYTES else await asyncio.to_thread(make)
+            blobs, problem = (content.data, *content.texts), content.problem
         except Exception:  # noqa: BLE001  # fails closed
             _log.exception("a content cannot be read")
             return Answer(blocked=True, reason="it cannot be read", failed=True)
         document = _document("judge", asker, context, details)
-        return await self._answer(asker, document, (content.data, *content.texts))
+        return await self._answer(asker, {**document, "problem": problem}, blobs)
 
     async def record(
         self,

@@ -1,0 +1,106 @@
+"""What the proxy tells the daemon of a content, and what it makes of the answer."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from redlane.contexts.network.content import NetworkContent
+from redlane.control.proxy_frames import (
+    HEAD_BYTES,
+    ProxyFrame,
+    body_length,
+    pack,
+    unpack,
+)
+from redlane.decoding.multipart import MOST_PARTS
+from redlane.model.policy import Context
+from redlane.proxy.judge import Answer, Asker, Judge
+from redlane.proxy.lanes import Lanes
+
+ASKER = Asker("abc:token", ("127.0.0.1", 43210), "c1")
+ALLOW: Mapping[str, Any] = {
+    "verdict": "ALLOW",
+    "policy": None,
+    "reason": "",
+    "suggestion": None,
+    "event": "e",
+    "modified_by": None,
+    "refused": None,
+}
+REQUEST = b"POST http://a/ HTTP/1.1\n\nc2VjcmV0LXdvcmRzLWFyZS1oZXJl"
+
+
+class Daemon:
+    """The other end of the lanes: keeps the questions, and answers all alike."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = document
+        self.asked: list[ProxyFrame] = []
+
+    def serve(self, lane: socket.socket) -> None:
+        copy = lane.dup()
+        threading.Thread(target=self._run, args=(copy,), daemon=True).start()
+
+    def _run(self, lane: socket.socket) -> None:
+        with lane, lane.makefile("rb") as stream:
+            while head := stream.read(HEAD_BYTES):
+                self.asked.append(unpack(head, stream.read(body_length(head))))
+                lane.sendall(b"".join(pack(self.document)))
+
+
+def judged(daemon: Daemon, make: Callable[[], NetworkContent]) -> Answer:
+    async def ask() -> Answer:
+        lanes = Lanes(daemon.serve)
+        try:
+            return await Judge(lanes).judge(ASKER, Context.NETWORK, make, 1)
+        finally:
+            lanes.close()
+
+    return asyncio.run(ask())
+
+
+def test_the_texts_go_along_with_the_content() -> None:
+    daemon = Daemon(ALLOW)
+
+    assert not judged(daemon, lambda: NetworkContent(REQUEST)).blocked
+
+    (frame,) = daemon.asked
+    assert frame.blobs[0] == REQUEST
+    assert b"secret-words-are-here" in frame.blobs
+    assert frame.document["problem"] is None
+    assert frame.document["credential"] == "abc:token"
+
+
+def test_a_content_that_is_not_all_read_says_so() -> None:
+    daemon = Daemon(ALLOW)
+    part = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
+    body = part * (MOST_PARTS + 1) + b"--x--\r\n"
+
+    content = NetworkContent(
+        b"POST http://a/ HTTP/1.1\n\n" + body,
+        content_type="multipart/form-data; boundary=x",
+    )
+    judged(daemon, lambda: content)
+
+    assert content.problem
+    assert daemon.asked[0].document["problem"] == content.problem
+
+
+@pytest.mark.parametrize("verdict", ["BLOCK", "FLAG", "PERHAPS", None])
+def test_what_is_no_permission_is_a_refusal(verdict: str | None) -> None:
+    daemon = Daemon({**ALLOW, "verdict": verdict})
+    assert judged(daemon, lambda: NetworkContent(REQUEST)).blocked
+
+
+def test_a_content_that_cannot_be_read_is_refused_unasked() -> None:
+    daemon = Daemon(ALLOW)
+
+    def broken() -> NetworkContent:
+        raise ZeroDivisionError
+
+    assert judged(daemon, broken).failed
+    assert not daemon.asked
