@@ -41,7 +41,11 @@ _NOTICE = re.compile(
 _ONLY_YEARS = re.compile(r"[\d\s,-]+$")
 
 _COMMON = "\n\nOn Debian systems the full text is in /usr/share/common-licenses/{name}."
-_ON_DEBIAN = ("Apache-2.0", "MPL-2.0")
+_ON_DEBIAN = {
+    "Apache-2.0": "Apache-2.0",
+    "LGPL-3.0-or-later": "LGPL-3",
+    "MPL-2.0": "MPL-2.0",
+}
 """Licences that Debian keeps: a copy of the full text is not wanted once more."""
 
 _APACHE = """\
@@ -58,7 +62,19 @@ _MOZILLA = """\
 This Source Code Form is subject to the terms of the Mozilla Public License, v. 2.0.
 If a copy of the MPL was not distributed with this file, You can obtain one at
 https://mozilla.org/MPL/2.0/."""
-_NOTICES = {"Apache-2.0": _APACHE, "MPL-2.0": _MOZILLA}
+_LESSER = """\
+This program is free software: you can redistribute it and/or modify it under the terms
+of the GNU Lesser General Public License as published by the Free Software Foundation,
+either version 3 of the License, or (at your option) any later version.
+
+This program is distributed in the hope that it will be useful, but WITHOUT ANY
+WARRANTY; without even the implied warranty of MERCHANTABILITY or FITNESS FOR A
+PARTICULAR PURPOSE. See the GNU Lesser General Public License for more details."""
+_NOTICES = {
+    "Apache-2.0": _APACHE,
+    "LGPL-3.0-or-later": _LESSER,
+    "MPL-2.0": _MOZILLA,
+}
 
 
 @dataclass(slots=True)
@@ -163,7 +179,10 @@ def _part_name(part: Part, texts: Texts) -> str:
 
 
 def _without_file(distribution: Installed, expression: str, texts: Texts) -> str:
-    """The licence of a distribution without a file: Debian must have its text."""
+    """The licence of a distribution without a file: its text must be known."""
+    kept = TEXTS / f"{expression}.txt"
+    if distribution.name in KNOWN and kept.is_file():
+        return texts.name(expression, kept.read_text("utf-8"))
     if expression not in _ON_DEBIAN:
         raise LicenceError(
             f"{distribution.title} {distribution.version}: says {expression} and has "
@@ -173,7 +192,7 @@ def _without_file(distribution: Installed, expression: str, texts: Texts) -> str
 
 
 def _common_name(identifier: str, texts: Texts) -> str:
-    text = _NOTICES[identifier] + _COMMON.format(name=identifier)
+    text = _NOTICES[identifier] + _COMMON.format(name=_ON_DEBIAN[identifier])
     return texts.name(identifier, text)
 
 

@@ -52,7 +52,35 @@ class Known:
     parts: tuple[Part, ...] = ()
 
 
+_PYO3 = Part(
+    "pyo3",
+    "Apache-2.0",
+    "2017 PyO3 Project and Contributors",
+    "LICENSE-APACHE of PyO3, and the names of its files in the wheel's library",
+)
+_OPENSSL = Part(
+    "openssl",
+    "Apache-2.0",
+    "1998-2026 The OpenSSL Project Authors",
+    "LICENSE.txt of OpenSSL, whose symbols are in the wheel's library",
+)
+
 KNOWN = {
+    "aioquic": Known("", "its wheel: symbols of OpenSSL in _crypto", parts=(_OPENSSL,)),
+    "argon2-cffi-bindings": Known(
+        "",
+        "its wheel: the functions of argon2 in _ffi",
+        parts=(
+            Part(
+                "argon2",
+                "Apache-2.0",
+                "2015 Daniel Dinu, Dmitry Khovratovich, Jean-Philippe Aumasson, and "
+                "Samuel Neves",
+                "LICENSE of the reference implementation of Argon2",
+            ),
+        ),
+    ),
+    "bcrypt": Known("", "its wheel: the names of files in _bcrypt", parts=(_PYO3,)),
     "click-default-group": Known(
         "BSD-3-Clause",
         "its LICENSE, three clauses; the classifier `Public Domain` is a mistake",
@@ -69,6 +97,12 @@ KNOWN = {
             ),
         ),
     ),
+    "cryptography": Known(
+        "Apache-2.0 OR BSD-3-Clause",
+        "its LICENSE; its wheel: OpenSSL's version and the names of files in _rust",
+        parts=(_OPENSSL, _PYO3),
+    ),
+    "flask": Known("BSD-3-Clause", "its LICENSE.txt, three clauses"),
     "google-re2": Known(
         "BSD-3-Clause",
         "its LICENSE, three clauses; its wheel: symbols of absl and pybind11 in _re2",
@@ -87,13 +121,82 @@ KNOWN = {
             ),
         ),
     ),
+    "itsdangerous": Known("BSD-3-Clause", "its LICENSE.txt, three clauses"),
     "jinja2": Known("BSD-3-Clause", "its LICENSE.txt, three clauses"),
+    "ldap3": Known(
+        "LGPL-3.0-or-later",
+        "its LICENSE.txt, which says `or any later version`",
+        ("2013-2020 Giovanni Cannata",),
+    ),
+    "mitmproxy-rs": Known(
+        "MIT",
+        "the LICENSE of its later releases; wheels of before have none",
+        ("2022, Fabio Valentini and Maximilian Hils",),
+        (
+            _PYO3,
+            Part(
+                "curve25519-dalek",
+                "BSD-3-Clause",
+                "2016-2021 isis agora lovecruft, 2016-2021 Henry de Valence",
+                "LICENSE of curve25519-dalek",
+            ),
+            Part(
+                "hickory-dns",
+                "MIT",
+                "2015 The Hickory DNS Developers",
+                "LICENSE-MIT of Hickory DNS",
+            ),
+            Part("tokio", "MIT", "Tokio Contributors", "LICENSE of Tokio"),
+        ),
+    ),
+    "passlib": Known(
+        "BSD-3-Clause AND Beerware AND ISC AND CC-BY-3.0",
+        "its LICENSE: its own, and those of what it has incorporated",
+    ),
+    "pyasn1-modules": Known("BSD-2-Clause", "its LICENSE.txt, two clauses"),
+    "pylsqpack": Known(
+        "",
+        "its wheel: symbols of ls-qpack in _binding",
+        parts=(
+            Part(
+                "ls-qpack",
+                "MIT",
+                "2018-2024 LiteSpeed Technologies Inc",
+                "LICENSE of ls-qpack",
+            ),
+        ),
+    ),
+    "pyperclip": Known("BSD-3-Clause", "its LICENSE.txt, three clauses"),
+    "ruamel-yaml-clib": Known(
+        "",
+        "its wheel: the functions of libyaml in _ruamel_yaml",
+        parts=(
+            Part(
+                "libyaml",
+                "MIT",
+                "2006-2016 Kirill Simonov, 2017-2020 Ingy döt Net",
+                "License of libyaml",
+            ),
+        ),
+    ),
     "typing-extensions": Known(
         "PSF-2.0",
         "its LICENSE: the holders stand in section B within a sentence",
         (
             "2001-2023 Python Software Foundation",
             "1991-1995 Stichting Mathematisch Centrum Amsterdam",
+        ),
+    ),
+    "zstandard": Known(
+        "BSD-3-Clause",
+        "its LICENSE, three clauses; its wheel: symbols of zstd in backend_c",
+        parts=(
+            Part(
+                "zstd",
+                "BSD-3-Clause",
+                "Meta Platforms, Inc. and affiliates",
+                "LICENSE of Zstandard",
+            ),
         ),
     ),
 }
@@ -119,6 +222,7 @@ _SPELLINGS = {
 """What authors write for one licence; `BSD License` is none, as there are several."""
 
 _PHRASES = {
+    "LGPL-3.0-or-later": ("gnu lesser general public license", "version 3"),
     "Apache-2.0": ("apache license", "version 2.0"),
     "MPL-2.0": ("mozilla public license", "2.0"),
     "ZPL-2.1": ("zope public license", "version 2.1"),

@@ -156,6 +156,23 @@ def test_texts_that_are_kept_here_are_what_they_are_called() -> None:
         assert identify(path.read_text()) == {path.stem}
 
 
+def test_text_of_a_known_licence_without_a_file_is_told(tmp_path: Path) -> None:
+    write_distribution(tmp_path, "mitmproxy_rs", "License: MIT")
+    *_, text = parse(copyright_file(tmp_path))
+    assert text["License"].startswith("MIT\nPermission is hereby granted")
+
+
+def test_lesser_licence_is_told_and_left_to_debian(tmp_path: Path) -> None:
+    full = (
+        "GNU LESSER GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007\n" + "text\n" * 99
+    )
+    write_distribution(tmp_path, "ldap3", files={"COPYING.LESSER.txt": full})
+    *_, text = parse(copyright_file(tmp_path))
+    assert text["License"].startswith("LGPL-3.0-or-later\n")
+    assert text["License"].endswith("/usr/share/common-licenses/LGPL-3.")
+    assert "29 June" not in text["License"]
+
+
 def test_licence_nobody_knows_is_passed_on_whole(tmp_path: Path) -> None:
     text = "Copyright 2020 Ada\nBeerware: buy me one.\n"
     write_distribution(
