@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Writes what a site-packages directory holds, as a CycloneDX document.
 
-    bill_of_materials.py SITE_PACKAGES OUTFILE
+    bill_of_materials.py SITE_PACKAGES OUTFILE [EXTRA]…
 
-Every distribution is a component with its licence, the hashes that the lock allows and
-what it needs; what a wheel says that it was compiled from is listed, too. Two runs over
-the same directory write the same bytes: the date is that of SOURCE_DATE_EPOCH and the
-serial number is made from the contents.
+The extras are those that were asked of ours. Every distribution is a component with its
+licence, the hashes that the lock allows and what it needs; what a wheel says that it
+was compiled from is listed, too. Two runs over the same directory write the same bytes:
+the date is that of SOURCE_DATE_EPOCH and the serial number is made from the contents.
 """
 
 import json
@@ -32,16 +32,17 @@ _OURS = re.compile(r"redlane(-|$)")
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "bill-of-materials.redlane.dev")
 
 
-def bill(site: Path, lock: Path, date: str) -> Document:
-    """The document of what is in `site`."""
+def bill(site: Path, lock: Path, date: str, extras: Iterable[str] = ()) -> Document:
+    """The document of what is in `site`, with `extras` of ours."""
     distributions = installed(site)
     hashes = locked_hashes(lock)
     compiled = {each.name: list(_compiled_in(each)) for each in distributions}
     components = [_component(each, hashes) for each in distributions]
     components += [part for name in sorted(compiled) for part in compiled[name]]
-    dependencies = list(_dependencies(distributions, compiled))
-    content = json.dumps([components, dependencies], sort_keys=True)
     main = _main(distributions)
+    asked = {main.name: set(extras)} if main else {}
+    dependencies = list(_dependencies(distributions, compiled, asked))
+    content = json.dumps([components, dependencies], sort_keys=True)
     return {
         "$schema": f"http://cyclonedx.org/schema/bom-{SPECIFICATION}.schema.json",
         "bomFormat": "CycloneDX",
@@ -137,11 +138,13 @@ def _compiled_in(distribution: Installed) -> Iterator[Document]:
 
 
 def _dependencies(
-    distributions: list[Installed], compiled: Mapping[str, list[Document]]
+    distributions: list[Installed],
+    compiled: Mapping[str, list[Document]],
+    asked: Mapping[str, set[str]],
 ) -> Iterator[Document]:
     environment = marker_environment()
     present = {each.name: each for each in distributions}
-    extras = _asked_extras(distributions, environment)
+    extras = _asked_extras(distributions, environment, asked)
     for each in distributions:
         needed = each.requirements(environment, extras[each.name])
         references = {_reference(present[name]) for name in needed if name in present}
@@ -153,10 +156,12 @@ def _dependencies(
 
 
 def _asked_extras(
-    distributions: list[Installed], environment: Mapping[str, str]
+    distributions: list[Installed],
+    environment: Mapping[str, str],
+    first: Mapping[str, set[str]],
 ) -> dict[str, set[str]]:
     """The extras that anybody asks of each distribution, and those that these ask."""
-    asked: dict[str, set[str]] = {each.name: set() for each in distributions}
+    asked = {each.name: set(first.get(each.name, ())) for each in distributions}
     while True:
         before = sum(map(len, asked.values()))
         for each in distributions:
@@ -191,16 +196,17 @@ def _timestamp() -> str:
 
 def main(arguments: list[str]) -> int:
     """Write the document, or say in one line why not."""
-    if len(arguments) != 2:  # noqa: PLR2004  # the two of the usage
-        sys.stderr.write("usage: bill_of_materials.py SITE_PACKAGES OUTFILE\n")
+    if len(arguments) < 2:  # noqa: PLR2004  # the two of the usage
+        sys.stderr.write("usage: bill_of_materials.py SITE_PACKAGES OUTFILE [EXTRA]…\n")
         return 2
+    site, outfile, *extras = arguments
     try:
-        document = bill(Path(arguments[0]), LOCK, _timestamp())
+        document = bill(Path(site), LOCK, _timestamp(), extras)
     except (ValueError, OSError) as error:
         sys.stderr.write(f"bill_of_materials: {error}\n")
         return 1
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    Path(arguments[1]).write_text(text + "\n", encoding="utf-8")
+    Path(outfile).write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -25,7 +25,7 @@ sys.exit({function}())
 # Debian's packages (python3-systemd, plugins) are seen; what is private comes first.
 _CONFIGURATION = """\
 home = /usr/bin
-include-system-site-packages = true
+include-system-site-packages = {open}
 version = {series}
 executable = /usr/bin/python3
 """
@@ -49,11 +49,12 @@ class Environment:
         """Where its packages are."""
         return self.place / "lib" / f"python{self.series}" / "site-packages"
 
-    def lay_out(self) -> None:
+    def lay_out(self, *, closed: bool) -> None:
         """Make it, with an interpreter and nothing else."""
         (self.place / "bin").mkdir(parents=True)
         (self.place / "bin" / "python3").symlink_to("/usr/bin/python3")
-        text = _CONFIGURATION.format(series=self.series)
+        seen = "false" if closed else "true"
+        text = _CONFIGURATION.format(series=self.series, open=seen)
         (self.place / "pyvenv.cfg").write_text(text, encoding="utf-8")
 
     def tidy(self) -> None:
@@ -90,6 +91,8 @@ def _install(pip: str, environment: Environment, *arguments: str) -> None:
         [
             *(pip, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
             *("--no-index", "--no-deps", "--no-compile", "--only-binary", ":all:"),
+            # For a source: it is built by the tools that are here.
+            *("--no-build-isolation", "--use-pep517", "--no-cache-dir"),
             *("--target", str(environment.site), "--upgrade", *arguments),
         ],
         check=True,
@@ -108,6 +111,12 @@ def main() -> None:
         parser.add_argument(option, required=True)
     parser.add_argument("--locked", type=Path, required=True)
     parser.add_argument("--layer", action="store_true", help="add to what is there")
+    parser.add_argument(
+        "--closed", action="store_true", help="nothing of Debian's, and no commands"
+    )
+    parser.add_argument(
+        "--source", action="append", default=[], help="built here, of its locked source"
+    )
     parser.add_argument("root", type=Path)
     parser.add_argument("prefix", type=Path)
     parser.add_argument("directory", type=Path, nargs="+")
@@ -116,13 +125,14 @@ def main() -> None:
     names = [_name(directory) for directory in given.directory]
     environment.site.mkdir(parents=True)
     if not given.layer:
-        environment.lay_out()
+        environment.lay_out(closed=given.closed)
     if given.locked.read_text(encoding="utf-8"):
-        locked = ("--require-hashes", "--requirement", str(given.locked))
+        locked = ["--require-hashes", "--requirement", str(given.locked)]
+        locked += [word for each in given.source for word in ("--no-binary", each)]
         _install(given.pip, environment, "--find-links", given.wheelhouse, *locked)
     _install(given.pip, environment, "--find-links", given.wheels, *names)
     environment.tidy()
-    for name in names:
+    for name in () if given.closed else names:
         environment.add_commands(name)
 
 

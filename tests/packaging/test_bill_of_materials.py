@@ -19,9 +19,11 @@ SCRIPT = ROOT / "packaging" / "bill_of_materials.py"
 PROGRAMS = ("redlane", "redlane-hub")
 
 
-def run(site: Path, out: Path, epoch: int = 0) -> "subprocess.CompletedProcess[str]":
+def run(
+    site: Path, out: Path, *extras: str, epoch: int = 0
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, str(SCRIPT), str(site), str(out)],
+        [sys.executable, str(SCRIPT), str(site), str(out), *extras],
         env={"PATH": os.environ["PATH"], "SOURCE_DATE_EPOCH": str(epoch)},
         capture_output=True,
         text=True,
@@ -29,9 +31,9 @@ def run(site: Path, out: Path, epoch: int = 0) -> "subprocess.CompletedProcess[s
     )
 
 
-def bill(site: Path) -> dict[str, Any]:
+def bill(site: Path, *extras: str) -> dict[str, Any]:
     out = site.with_suffix(".json")
-    done = run(site, out)
+    done = run(site, out, *extras)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     found: dict[str, Any] = json.loads(out.read_text("utf-8"))
     return found
@@ -161,6 +163,14 @@ def test_markers_and_extras_decide_what_is_needed(tmp_path: Path) -> None:
     assert {"pkg:pypi/more@1.0", "pkg:pypi/most@1.0"} <= set(
         needs(document, "pkg:pypi/speedy-thing@1.0")
     )
+
+
+def test_extras_that_were_asked_of_ours_are_needed(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    write_distribution(site, "redlane", "Requires-Dist: other; extra == 'proxy'")
+    write_distribution(site, "other")
+    assert needs(bill(site), "pkg:pypi/redlane@1.0") == []
+    assert needs(bill(site, "proxy"), "pkg:pypi/redlane@1.0") == ["pkg:pypi/other@1.0"]
 
 
 def test_two_runs_write_the_same_bytes(real: Path, tmp_path: Path) -> None:

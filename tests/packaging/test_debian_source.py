@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hub_operator import operate
 
+from redlane.contexts.network import installed
 from redlane.plugins import CONTEXT_PACKAGES
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +18,9 @@ DEBIAN = ROOT / "packaging" / "debian"
 UNITS = ROOT / "packaging" / "systemd"
 PACKAGES = ("redlane", "redlane-hub")
 LAYERS = ("redlane-plugin-syscall",)
-LATER = ("redlane-plugin-ml", "redlane-proxy")
+CLOSED = ("redlane-proxy",)
+ON_THE_CORE = (*LAYERS, *CLOSED)
+LATER = ("redlane-plugin-ml",)
 PROJECTS = sorted(
     path
     for pattern in ("*/pyproject.toml", "plugins/*/pyproject.toml")
@@ -54,9 +57,9 @@ def section(path: Path, name: str) -> str:
 
 
 def test_the_packages_are_those_that_exist() -> None:
-    assert set(stanzas(control())) == {"source", *PACKAGES, *LAYERS}
+    assert set(stanzas(control())) == {"source", *PACKAGES, *ON_THE_CORE}
     rules = (DEBIAN / "rules").read_text(encoding="utf-8")
-    assert f"\nENVIRONMENTS := {' '.join(PACKAGES)}\n" in rules
+    assert f"\nENVIRONMENTS := {' '.join((*PACKAGES, *CLOSED))}\n" in rules
     assert f"\nLAYERS := {' '.join(LAYERS)}\n" in rules
 
 
@@ -70,16 +73,18 @@ def test_a_package_to_come_is_ready_and_commented(name: str) -> None:
     assert "redlane (= ${binary:Version})" in relations(later["Depends"])
 
 
-@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("name", [*PACKAGES, *CLOSED])
 def test_a_package_is_bound_to_the_python_that_it_was_built_on(name: str) -> None:
     wanted = relations(stanzas(control())[name]["Depends"])
-    assert {"${redlane:Python}", "${shlibs:Depends}", "python3-systemd"} <= wanted
+    assert {"${redlane:Python}", "${shlibs:Depends}"} <= wanted
+    # A closed environment would not see it.
+    assert ("python3-systemd" in wanted) is (name in PACKAGES)
     rules = (DEBIAN / "rules").read_text(encoding="utf-8")
     assert "python3 (>= $(SERIES)), python3 (<< $(NEXT))" in rules
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_is_of_one_version_with_what_it_lies_on(name: str) -> None:
+@pytest.mark.parametrize("name", ON_THE_CORE)
+def test_a_part_of_the_core_is_of_one_version_with_it(name: str) -> None:
     wanted = relations(stanzas(control())[name]["Depends"])
     assert {"redlane (= ${binary:Version})", "${shlibs:Depends}"} <= wanted
     triggers = (DEBIAN / f"{name}.triggers").read_text(encoding="utf-8")
@@ -87,6 +92,23 @@ def test_a_layer_is_of_one_version_with_what_it_lies_on(name: str) -> None:
     for kind, tool in (("postinst", "py3compile"), ("prerm", "py3clean")):
         script = (DEBIAN / f"{name}.{kind}").read_text(encoding="utf-8")
         assert f"{tool} -p {name} " in script
+
+
+@pytest.mark.parametrize("name", ON_THE_CORE)
+def test_the_core_recommends_what_adds_to_it(name: str) -> None:
+    assert name in relations(stanzas(control())["redlane"]["Recommends"])
+
+
+def test_the_proxy_that_redlane_tells_to_install_is_a_package() -> None:
+    assert installed.PACKAGE in CLOSED
+    rules = (DEBIAN / "rules").read_text(encoding="utf-8")
+    assert f"\n{installed.PACKAGE}_CLOSED := --closed\n" in rules
+
+
+def test_a_drop_in_counts_once_it_is_there_and_until_it_goes() -> None:
+    for kind in ("postinst", "postrm"):
+        script = (DEBIAN / f"redlane-proxy.{kind}").read_text(encoding="utf-8")
+        assert "systemctl --system daemon-reload" in script
 
 
 def test_the_name_that_redlane_tells_to_install_is_a_package() -> None:

@@ -1,7 +1,10 @@
 """A package's environment has what its wheels hold, and nothing of who built it."""
 
+import io
+import shutil
 import subprocess
 import sys
+import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZipFile
@@ -130,3 +133,42 @@ def test_layer_is_no_environment_of_its_own(build: Build) -> None:
     assert done.returncode == 0, done.stderr
     assert (build.site / "ours.py").exists()
     assert {each.name for each in build.environment.iterdir()} == {"lib"}
+
+
+def test_closed_environment_sees_nothing_else_and_has_no_commands(build: Build) -> None:
+    done = build.fill("", "--closed")
+    assert done.returncode == 0, done.stderr
+    assert not (build.root / "usr" / "bin").exists()
+    code = "import sys, ours; print(*sys.path, sep='\\n')"
+    python = build.environment / "bin" / "python3"
+    listed = subprocess.run(
+        [python, "-IB", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert str(build.site) in listed.stdout
+    assert "dist-packages" not in listed.stdout
+
+
+def source_of(build: Build) -> Path:
+    """A source release without a word of how it is built, as old ones are."""
+    path = build.place / "theirs-1.0.tar.gz"
+    files = {
+        "setup.py": "from setuptools import setup\n"
+        "setup(name='theirs', version='1.0', py_modules=['theirs'])\n",
+        "theirs.py": "",
+        "PKG-INFO": "Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n",
+    }
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"theirs-1.0/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return path
+
+
+def test_source_is_built_where_it_is_asked_for_alone(build: Build) -> None:
+    line = pinned(source_of(build))
+    assert build.fill(line).returncode
+    shutil.rmtree(build.root)
+    done = build.fill(line, "--source", "theirs")
+    assert done.returncode == 0, done.stderr
+    assert (build.site / "theirs.py").exists()
