@@ -1,8 +1,6 @@
 """Bytes to content, for `redlane validate` and the control API."""
 
-from redlane.contexts.inbound.content import InboundContent
 from redlane.contexts.mcp.content import ToolCallContent
-from redlane.contexts.network.content import NetworkContent
 from redlane.contexts.shell.content import ShellContent
 from redlane.contexts.shell.disk import OWN_DISK, Disk
 from redlane.contexts.syscall.content import SystemCallContent
@@ -32,8 +30,12 @@ def parse_content(
         case Context.SHELL:
             return ShellContent(data, cwd=cwd, disk=disk)
         case Context.NETWORK:
+            from redlane.contexts.network.content import NetworkContent  # noqa: PLC0415  # decoders take time to load
+
             return NetworkContent(data)
         case Context.INBOUND:
+            from redlane.contexts.inbound.content import InboundContent  # noqa: PLC0415  # as above
+
             return InboundContent(data)
 
 

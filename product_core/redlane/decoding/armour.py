@@ -3,7 +3,6 @@
 import base64
 import binascii
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from redlane.decoding.encodings import decode_body
@@ -13,10 +12,13 @@ __all__ = ["armoured", "readable_text"]
 _WRAPPED = 40
 """From how many letters on a line of base64 goes on in the next."""
 
-_ALPHABET = "[A-Za-z0-9+/_-]"
-_BORDER = re.compile(r"[+/_-]")
-_MOST_BORDERS = 8
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
+_ALPHABET = "[A-Za-z0-9+/]"
+_BORDER = re.compile(r"[+/]")
+_MOST_PIECES = 1_024
+_MOST_ENDS = 8
+"""How many pieces between borders are tried, and how many ends of the run: what it
+begins with may be a path."""
+_HEX = re.compile(r"[0-9a-fA-F]++")
 _SEPARATED = re.compile(
     r"(?<![0-9a-zA-Z])(?:0x)?[0-9a-fA-F]{2}(?:[ :,-]{1,2}(?:0x)?[0-9a-fA-F]{2}){7,}+"
 )
@@ -28,17 +30,16 @@ _LEAST = 4
 _TIMES = 16
 """What is compressed is read up to so many times its size."""
 
-_URLSAFE = str.maketrans("-_", "+/")
-
 
 def armoured(text: str, least: int) -> list[str]:
     """What runs of at least `least` letters in `text` spell, if that is text itself."""
-    found: dict[str, None] = {}
-    for run in dict.fromkeys(_runs(least).findall(text)):
-        found.update(dict.fromkeys(_spelt(run, least)))
+    found: list[str] = []
+    standard = text.replace("-", "+").replace("_", "/")
+    for run in dict.fromkeys(_runs(least).findall(standard)):
+        found += _decoded(run) or _inside(run, least)
     for run in _SEPARATED.findall(text):
-        found.update(dict.fromkeys(_hexadecimal(_NOT_HEX.sub("", run))))
-    return list(found)
+        found += _hexadecimal(_NOT_HEX.sub("", run))
+    return list(dict.fromkeys(found))
 
 
 def readable_text(data: bytes) -> str | None:
@@ -50,7 +51,7 @@ def readable_text(data: bytes) -> str | None:
     if data.startswith(b"\x1f\x8b"):
         inflated = decode_body(data, "gzip", _TIMES * len(data))
         return None if inflated.problem else inflated.data.decode(errors="replace")
-    if not any(data[1::2]) and len(data) % 2 == 0:
+    if not data[1] and len(data) % 2 == 0 and not any(data[1::2]):
         return data.decode("utf-16-le", "replace")
     try:
         text = data.decode()
@@ -68,45 +69,43 @@ def _runs(least: int) -> re.Pattern[str]:
     )
 
 
-def _spelt(run: str, least: int) -> Iterator[str]:
-    """What a run spells as a whole, or else in its lines and between its borders."""
-    lines = run.split()
-    whole = "".join(lines)
-    found = list(_decoded(whole))
-    if not found and len(lines) > 1:
-        found = [text for line in lines for text in _spelt(line, least)]
-    elif not found and _BORDER.search(whole):
-        pieces = _BORDER.split(whole)
-        heads = _BORDER.split(whole, _MOST_BORDERS)[:-1]
-        ends, start = [], 0
-        for head in heads:
-            start += len(head) + 1
-            ends.append(whole[start:])
-        found = [
+def _inside(run: str, least: int) -> list[str]:
+    """What is spelt in the lines of a run, or between the borders in it."""
+    if len(run) <= least:
+        return []
+    if "\n" in run:
+        return [
             text
-            for piece in dict.fromkeys((*pieces, *ends))
-            if len(piece) >= least
-            for text in _decoded(piece)
+            for line in run.split()
+            for text in _decoded(line) or _inside(line, least)
         ]
-    yield from found
+    pieces = _BORDER.split(run, _MOST_PIECES)
+    if len(pieces) == 1:
+        return []
+    ends, start = [], 0
+    for piece in pieces[:_MOST_ENDS]:
+        start += len(piece) + 1
+        ends.append(run[start:])
+    long = [each for each in dict.fromkeys((*pieces, *ends)) if len(each) >= least]
+    return [text for each in long for text in _decoded(each)]
 
 
-def _decoded(run: str) -> Iterator[str]:
+def _decoded(run: str) -> list[str]:
     """What a run spells in each of the alphabets."""
+    if "\n" in run:
+        run = "".join(run.split())
+    usable = run[:-1] if len(run) % 4 == 1 else run
+    text = readable_text(binascii.a2b_base64(usable + "=="))
+    found = [] if text is None else [text]
     if _HEX.fullmatch(run):
-        yield from _hexadecimal(run)
-    if _BASE32.fullmatch(run):
-        usable = run.upper()[: len(run) - (len(run) % 8 in (1, 3, 6))]
+        found += _hexadecimal(run)
+    if (run.isupper() or run.islower()) and _BASE32.fullmatch(run):
+        usable = run[: len(run) - (len(run) % 8 in (1, 3, 6))].upper()
         text = readable_text(base64.b32decode(usable + "=" * (-len(usable) % 8)))
-        if text is not None:
-            yield text
-    usable = run[: len(run) - (len(run) % 4 == 1)]
-    text = readable_text(binascii.a2b_base64(usable.translate(_URLSAFE) + "=="))
-    if text is not None:
-        yield text
+        found += [] if text is None else [text]
+    return found
 
 
-def _hexadecimal(digits: str) -> Iterator[str]:
-    text = readable_text(bytes.fromhex(digits))
-    if text is not None:
-        yield text
+def _hexadecimal(digits: str) -> list[str]:
+    text = readable_text(bytes.fromhex(digits[: len(digits) & ~1]))
+    return [] if text is None else [text]

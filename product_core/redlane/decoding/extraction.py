@@ -4,16 +4,19 @@ Nothing is left out for being invisible: an agent that is fed the source reads c
 and hidden elements like any other text.
 """
 
+import re
 from collections.abc import Iterable
 
 from redlane.decoding.armour import armoured
 from redlane.decoding.entities import without_entities
-from redlane.decoding.json_strings import json_strings
+from redlane.decoding.json_strings import json_strings, without_escapes
 from redlane.decoding.markup import read_markup
 from redlane.decoding.normal import hidden, plain
 from redlane.decoding.sniffing import Kind, sniff
 
 __all__ = ["extracted"]
+
+_ESCAPED = re.compile(r"\\(?:u\{?|x)[0-9a-fA-F]{2}")
 
 _LEAST_ARMOURED = 40
 """The shortest run of base64 that is decoded: shorter ones are words."""
@@ -45,4 +48,5 @@ def _read(text: str, kind: Kind) -> Iterable[str]:
         if sniff(strings.encode("utf-8", "replace")) is Kind.HTML:
             return strings, *_read(strings, Kind.HTML)
         return (strings,)
-    return (text,)
+    # What is no JSON as a whole may be it line by line, as events are.
+    return (text, without_escapes(text)) if _ESCAPED.search(text) else (text,)

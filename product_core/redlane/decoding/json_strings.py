@@ -16,6 +16,9 @@ _ESCAPE = re.compile(
     r"(\\(?:u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[^uxU]))",
     re.DOTALL,
 )
+_MARK = "\uffff"
+"""Stands between strings: it is no character."""
+
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\n": ""}
 
 
@@ -43,10 +46,18 @@ def _decoded(written: list[str]) -> list[str]:
     try:
         values = json.loads(f"[{listed}]", strict=False)
     except ValueError:
-        values = [without_escapes(written[index]) for index in escaped]
+        values = _without_escapes([written[index] for index in escaped])
     for index, value in zip(escaped, values, strict=True):
         written[index] = value if value.isascii() else _paired(value)
     return written
+
+
+def _without_escapes(written: list[str]) -> list[str]:
+    """Each without its escapes, some of which are not JSON's; at once, if possible."""
+    values = without_escapes(_MARK.join(written)).split(_MARK)
+    return (
+        values if len(values) == len(written) else list(map(without_escapes, written))
+    )
 
 
 def _paired(text: str) -> str:

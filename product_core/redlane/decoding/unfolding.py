@@ -6,6 +6,7 @@ body is called is a hint and no more: whoever receives it may read it as somethi
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from redlane.decoding.armour import armoured, readable_text
@@ -38,7 +39,15 @@ _FORM = re.compile(r"[^=&\s\"{}<>]{1,512}=[^\s\"{}<>]*\s*\Z")
 _FORM_TYPE = "x-www-form-urlencoded"
 _FORM_BORDERS = str.maketrans({"&": _MARK, ";": _MARK, "=": _MARK, "+": " "})
 _JSON_STARTS = ("{", "[", '"')
-_UTF7 = re.compile(r"\+A[A-Za-z0-9+/]{2,}-?")
+_UTF7 = re.compile(r"\+A[A-P][AEIMQUYcgkosw048](?:A|[^A-Za-z0-9+/]|\Z)")
+"""An ASCII letter in UTF-7, and how the next one begins, or an end."""
+
+_ASCII_RUN = re.compile(rb"[\t\n\r\x20-\x7e]{%d,}+" % _LEAST_ARMOURED)
+_CONTROL = bytes(set(range(0x20)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"
+_MOST_CONTROL = 0.01
+_MOST_UNREADABLE = 0.1
+"""The part of control characters, or of what is no UTF-8, above which something is no
+text as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +106,7 @@ def _unfolded(
 
 def _pieces(body: bytes, content_type: str) -> Iterator[str]:
     """The body as text, and the pieces that it is made of."""
-    text = (
-        to_utf8(body, content_type)[0].decode(errors="replace").removeprefix("\ufeff")
-    )
+    text = _text(body, content_type)
     yield text
     if is_multipart(body, content_type):
         for part in parts(body, content_type):
@@ -114,7 +121,7 @@ def _simple_pieces(
 ) -> Iterator[str]:
     """The strings of JSON, the fields of a form, or whatever else a body is made of."""
     if text is None:
-        text = to_utf8(body, content_type)[0].decode(errors="replace")
+        text = _text(body, content_type)
         yield text
     if text.lstrip(")]}',\ufeff \t\r\n").startswith(_JSON_STARTS) or (
         "json" in content_type and '"' in text
@@ -123,9 +130,24 @@ def _simple_pieces(
     elif _FORM_TYPE in content_type or _FORM.match(text):
         yield text.translate(_FORM_BORDERS)
     if "+A" in text and (charset_of(content_type) == "utf-7" or _UTF7.search(text)):
-        yield body.decode("utf-7", "replace")
+        with suppress(UnicodeDecodeError):
+            yield body.decode("utf-7")
     if body.startswith(b"\x1f\x8b"):
         yield readable_text(body) or ""
+
+
+def _text(body: bytes, content_type: str) -> str:
+    """The body as text; of what is binary, the runs of letters."""
+    data = to_utf8(body, content_type)[0]
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        controls = len(data) - len(data.translate(None, _CONTROL))
+        if controls <= len(data) * _MOST_CONTROL:
+            text = data.decode(errors="replace")
+            if text.count("\ufffd") <= len(text) * _MOST_UNREADABLE:
+                return text
+    return _MARK.join(run.decode() for run in _ASCII_RUN.findall(data))
 
 
 def _taken_off(joined: str) -> list[str]:

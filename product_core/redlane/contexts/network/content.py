@@ -23,6 +23,7 @@ __all__ = ["NetworkContent", "Request", "RequestLine"]
 
 _OUTER = (Action.ALLOW, Action.MODIFY)
 _SEGMENT = re.compile(rb"[/;:@#]+")
+_MOST_SEGMENTS = 256
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -124,7 +125,7 @@ class NetworkContent(Content):
         yield Unfolded(tuple(self._lines(line)))
         target, _, query = line.url.partition(b"?")
         values = (value for _, value in request.headers)
-        yield unfold_values((*_SEGMENT.split(target), *values))
+        yield unfold_values((*_SEGMENT.split(target, _MOST_SEGMENTS), *values))
         yield unfold(query, _FORM)
         yield unfold(request.body, self._content_type or request.content_type)
 

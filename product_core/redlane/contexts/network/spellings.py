@@ -28,7 +28,7 @@ _UNSEEN = re.compile(r"[\t\r\n]")
 def spellings(method: str, url: str, addresses: Sequence[str] = ()) -> tuple[str, ...]:
     """What else `url` could be written as; `addresses` stand where its host does."""
     if len(url) > _LONGEST:
-        found: Iterator[str] = iter(_paths(url))
+        found: Iterator[str] = iter(_without_escapes(url))
     elif method.upper() == "CONNECT":
         found = (host + rest for host, rest in _authorities(url, "", addresses))
     elif match := _URL.match(url):
@@ -73,19 +73,24 @@ def _authorities(
 
 def _paths(path: str) -> list[str]:
     """The path and query with ever more taken off; the last is the plainest."""
-    found, current = [path], _UNSEEN.sub("", path).partition("#")[0]
-    for _ in range(_DEEPEST):
-        decoded = without_percent(current)
-        if decoded == current:
-            break
-        found.append(decoded)
-        current = decoded
-    target, mark, query = current.partition("?")
+    found = [path, *_without_escapes(_UNSEEN.sub("", path).partition("#")[0])]
+    target, mark, query = found[-1].partition("?")
     found += [
         _collapsed(way) + mark + query
         for way in dict.fromkeys((target, _PARAMETER.sub("", target)))
     ]
     return list(dict.fromkeys(found))
+
+
+def _without_escapes(path: str) -> list[str]:
+    """`path` with escapes taken off, once, twice and so on."""
+    found = [path]
+    while len(found) <= _DEEPEST:
+        decoded = without_percent(found[-1])
+        if decoded == found[-1]:
+            break
+        found.append(decoded)
+    return found
 
 
 def _collapsed(path: str) -> str:
