@@ -91,12 +91,19 @@ class ProxyDesk:
         client, connection = document.get("client"), document.get("connection")
         return session if self._comes_from(session.id, client, connection) else None
 
-    def answer(self, frame: ProxyFrame, on_hold: OnHold) -> ProxyFrame:
-        """The answer; whatever goes wrong while it is sought is a Block."""
-        return fail_closed(partial(self._answer, frame, on_hold), _failed)
+    def answer(
+        self, frame: ProxyFrame, on_hold: OnHold, session: Session | None = None
+    ) -> ProxyFrame:
+        """The answer; whatever goes wrong while it is sought is a Block.
 
-    def _answer(self, frame: ProxyFrame, on_hold: OnHold) -> ProxyFrame:
-        session = self.session(frame.document)
+        `session` is what `session` has given for it, if that was asked already.
+        """
+        return fail_closed(partial(self._answer, frame, on_hold, session), _failed)
+
+    def _answer(
+        self, frame: ProxyFrame, on_hold: OnHold, session: Session | None
+    ) -> ProxyFrame:
+        session = session or self.session(frame.document)
         if session is None:
             reason = "there is no running session of that credential"
             return block_frame(reason, refused="credential")

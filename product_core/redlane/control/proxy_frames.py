@@ -19,7 +19,9 @@ __all__ = [
     "ProxyFrameError",
     "body_length",
     "document_length",
+    "frame_of",
     "pack",
+    "read_document",
     "unpack",
 ]
 
@@ -67,14 +69,27 @@ def document_length(head: bytes) -> int:
 
 def unpack(head: bytes, body: bytes) -> ProxyFrame:
     """The frame of a head and what followed it; raises ProxyFrameError."""
-    length, _ = _HEAD.unpack(head)
+    length = document_length(head)
+    return frame_of(read_document(body[:length]), body[length:])
+
+
+def read_document(data: bytes) -> dict[str, Any]:
+    """The JSON object of a frame; raises ProxyFrameError."""
     try:
-        document = json.loads(body[:length])
-        lengths = document.pop("blobs")
-        blobs = tuple(_cut(body[length:], lengths))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
         raise ProxyFrameError("the frame cannot be read") from error
-    return ProxyFrame(document, blobs)
+    if not isinstance(document, dict):
+        raise ProxyFrameError("the frame holds no object")
+    return document
+
+
+def frame_of(document: Mapping[str, Any], data: bytes) -> ProxyFrame:
+    """The frame of an object and the blobs behind it; raises ProxyFrameError."""
+    try:
+        return ProxyFrame(document, tuple(_cut(data, document["blobs"])))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ProxyFrameError("the frame cannot be read") from error
 
 
 def _cut(data: bytes, lengths: Sequence[int]) -> list[bytes]:

@@ -4,17 +4,15 @@ A lane is a connection that the proxy opened, and has a thread of its own. Whoev
 up while something is held takes its review back.
 """
 
-import json
 import logging
 import socket
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import Any
 
 from redlane.control.crowd import Crowd
 from redlane.control.hangup import Hangup
+from redlane.control.incoming import Incoming
 from redlane.control.proxy_desk import ProxyDesk, block_frame
 from redlane.control.proxy_frames import (
     HEAD_BYTES,
@@ -22,8 +20,9 @@ from redlane.control.proxy_frames import (
     ProxyFrameError,
     body_length,
     document_length,
+    frame_of,
     pack,
-    unpack,
+    read_document,
 )
 from redlane.control.room import Room
 from redlane.state.reviews import Review
@@ -35,7 +34,6 @@ _MOST_LANES = 512
 _MOST_OF_USER = 64
 _MOST_BYTES_OF_USER = 64 * 1024 * 1024
 _FRAME_SECONDS = 30.0
-_PIECE = 1024 * 1024
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +89,8 @@ class ProxyLanes:
 
     def _run(self, lane: socket.socket) -> None:
         try:
-            while self._serve_one(lane):
+            incoming = Incoming(lane, _FRAME_SECONDS)
+            while self._serve_one(lane, incoming):
                 pass
         except (OSError, ProxyFrameError) as error:
             _log.debug("a lane of the proxy has ended: %s", error)
@@ -103,35 +102,27 @@ class ProxyLanes:
             self._open.discard(lane)
         lane.close()
 
-    def _serve_one(self, lane: socket.socket) -> bool:
+    def _serve_one(self, lane: socket.socket, incoming: Incoming) -> bool:
         """Answer one question; False when the lane is hung up in place of one."""
-        lane.settimeout(None)
-        head = _received(lane, HEAD_BYTES, None)
+        head = incoming.head(HEAD_BYTES)
         if head is None:
             return False
-        length = body_length(head)
-        deadline = time.monotonic() + _FRAME_SECONDS
-        document = _received(lane, document_length(head), deadline)
-        if document is None:
-            return False
-        left = length - len(document)
-        session = self._desk.session(_object(document))
+        length = document_length(head)
+        left = body_length(head) - length
+        document = read_document(incoming.take(length))
+        session = self._desk.session(document)
         with ExitStack() as stack:
             full = "" if session is None else self._why_full(stack, session, left)
             if session is None or full:
-                _discard(lane, left, deadline)
+                incoming.skip(left)
                 answer = block_frame(
                     full or "there is no running session of that credential",
                     None if full else "credential",
                 )
             else:
-                blobs = _received(lane, left, deadline)
-                if blobs is None:
-                    return False
-                frame = unpack(head, document + blobs)
-                del blobs
-                answer = self._answered(lane, frame)
-            _send(lane, answer)
+                frame = frame_of(document, incoming.take(left))
+                answer = self._answered(lane, frame, session)
+            lane.sendall(b"".join(pack(answer.document, answer.blobs)))
         return True
 
     def _why_full(self, stack: ExitStack, session: Session, size: int) -> str:
@@ -144,57 +135,12 @@ class ProxyLanes:
             return "too much of yours is in work"
         return ""
 
-    def _answered(self, lane: socket.socket, frame: ProxyFrame) -> ProxyFrame:
+    def _answered(
+        self, lane: socket.socket, frame: ProxyFrame, session: Session
+    ) -> ProxyFrame:
         with Hangup(lane) as hangup:
 
             def on_hold(review: Review) -> None:
                 hangup.call(lambda: self._take_back(review.id))
 
-            return self._desk.answer(frame, on_hold)
-
-
-def _object(document: bytes) -> Mapping[str, Any]:
-    try:
-        found = json.loads(document)
-    except ValueError as error:
-        raise ProxyFrameError("the frame cannot be read") from error
-    if not isinstance(found, dict):
-        raise ProxyFrameError("the frame holds no object")
-    return found
-
-
-def _received(lane: socket.socket, length: int, deadline: float | None) -> bytes | None:
-    """Exactly so many bytes; None when the lane is hung up before them."""
-    data = bytearray(length)
-    view, done = memoryview(data), 0
-    while done < length:
-        _wait_until(lane, deadline)
-        count = lane.recv_into(view[done : done + _PIECE])
-        if not count:
-            return None
-        done += count
-    return bytes(data)
-
-
-def _discard(lane: socket.socket, length: int, deadline: float) -> None:
-    """Read what nobody looks at: the next question comes behind it."""
-    while length:
-        _wait_until(lane, deadline)
-        piece = lane.recv(min(length, _PIECE))
-        if not piece:
-            raise ProxyFrameError("the frame ends too early")
-        length -= len(piece)
-
-
-def _wait_until(lane: socket.socket, deadline: float | None) -> None:
-    if deadline is not None:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        lane.settimeout(left)
-
-
-def _send(lane: socket.socket, answer: ProxyFrame) -> None:
-    lane.settimeout(_FRAME_SECONDS)
-    for piece in pack(answer.document, answer.blobs):
-        lane.sendall(piece)
+            return self._desk.answer(frame, on_hold, session)

@@ -12,6 +12,7 @@ __all__ = ["KEY_BYTES", "ProxyTokens"]
 
 KEY_BYTES = 32
 _TOKEN_BYTES = 20
+_MOST_MADE = 1024
 _LONGEST = 200
 """How many characters a credential may have."""
 
@@ -22,6 +23,7 @@ class ProxyTokens:
     def __init__(self, key: bytes) -> None:
         """`key` is secret, and KEY_BYTES long."""
         self._key = key
+        self._made: dict[str, str] = {}
 
     def credential(self, session_id: str) -> str:
         """`SESSION:TOKEN`; both parts can stand in an address."""
@@ -38,6 +40,15 @@ class ProxyTokens:
         return session_id if hmac.compare_digest(wanted, given) else None
 
     def _token(self, session_id: str) -> str:
+        """The token of a session; one that is asked for often is not made anew."""
+        token = self._made.get(session_id)
+        if token is None:
+            if len(self._made) >= _MOST_MADE:
+                self._made.clear()
+            token = self._made[session_id] = self._fresh(session_id)
+        return token
+
+    def _fresh(self, session_id: str) -> str:
         name = session_id.encode(errors="replace")
         digest = hmac.digest(self._key, name, hashlib.sha256)
         return base64.b32encode(digest[:_TOKEN_BYTES]).decode().lower().rstrip("=")

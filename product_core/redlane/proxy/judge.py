@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from redlane.control.proxy_frames import ProxyFrame, ProxyFrameError
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
-from redlane.proxy.lanes import Lanes
+from redlane.proxy.lanes import Asking, Lanes
 
 __all__ = ["Answer", "Asker", "Judge", "Judged"]
 
@@ -21,6 +21,10 @@ _QUICK_BYTES = 32 * 1024
 """Contents of up to this size are worked out at once, larger ones in a thread."""
 
 _log = logging.getLogger(__name__)
+
+
+class _GoneError(Exception):
+    """The client has hung up while its question was under way."""
 
 
 class Judged(Protocol):
@@ -116,24 +120,41 @@ class Judge:
     async def _answer(
         self, asker: Asker, document: Mapping[str, Any], blobs: Sequence[bytes]
     ) -> Answer:
-        task = asyncio.ensure_future(self._lanes.ask(document, blobs))
-        waiting = self._waiting.setdefault(asker.connection, set())
-        waiting.add(task)
         try:
-            return _read(await task)
-        except asyncio.CancelledError:
-            if not task.cancelled():
-                task.cancel()
-                raise
+            asking = self._lanes.ask(document, blobs)
+            soon = _soon(asking)
+            return _read(soon or await self._later(asker, asking))
+        except _GoneError:
             return Answer(blocked=True, reason="the client has gone", failed=True)
         except (OSError, EOFError, ProxyFrameError, KeyError, ValueError) as error:
             _log.warning("the daemon does not answer: %s", error)
             reason = "the daemon does not answer (see: redlane status)"
             return Answer(blocked=True, reason=reason, failed=True)
+
+    async def _later(self, asker: Asker, asking: Asking) -> ProxyFrame:
+        """Wait for an answer as long as the client does; raises _GoneError."""
+        task = asyncio.ensure_future(asking.later())
+        waiting = self._waiting.setdefault(asker.connection, set())
+        waiting.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise _GoneError from None
+            task.cancel()
+            raise
         finally:
             waiting.discard(task)
             if not waiting:
                 self._waiting.pop(asker.connection, None)
+
+
+def _soon(asking: Asking) -> ProxyFrame | None:
+    try:
+        return asking.soon()
+    except BaseException:
+        asking.hang_up()
+        raise
 
 
 def _document(

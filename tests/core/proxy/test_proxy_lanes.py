@@ -61,6 +61,7 @@ class Daemon:
 class Content:
     data = b"GET / HTTP/1.1\n\n"
     texts = (b"more",)
+    problem = None
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_many_questions_have_their_own_answers(daemon: Daemon) -> None:
 
     async def ask() -> list[bytes]:
         asked = [lanes.ask({}, [b"%d" % each]) for each in range(50)]
-        answers = await asyncio.gather(*asked)
+        answers = await asyncio.gather(*(each.later() for each in asked))
         lanes.close()
         return [each.blobs[0] for each in answers]
 
@@ -88,7 +89,7 @@ def test_lane_is_used_again(daemon: Daemon) -> None:
 
     async def ask() -> None:
         for _ in range(10):
-            await lanes.ask({})
+            await lanes.ask({}).later()
         lanes.close()
 
     asyncio.run(ask())
