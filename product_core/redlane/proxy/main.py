@@ -1,6 +1,7 @@
 """The proxy's process: from the daemon's descriptors to its end."""
 
 import asyncio
+import ctypes
 import logging
 import os
 import signal
@@ -15,12 +16,15 @@ from redlane.proxy.channel import Channel
 __all__ = ["main"]
 
 _FAILED = 2
+_SET_DUMPABLE = 4
 
 
 def main() -> NoReturn:
     """Serve the listener given, judged over the channel given, and end with it."""
     logging.basicConfig(level=logging.WARNING, format="redlane-proxy: %(message)s")
     listener, channel = _parse(sys.argv[1:])
+    # The authority's key is in this memory: no process of the same user may look in.
+    ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     status = 0

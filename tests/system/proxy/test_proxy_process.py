@@ -71,6 +71,14 @@ def get(origin: Origin, lines: bytes = b"", method: bytes = b"GET") -> bytes:
     return start + authorization() + b"\r\n" + lines + b"\r\n"
 
 
+def test_memory_of_the_proxy_is_for_nobody_to_look_into(proxy: ProxyProcess) -> None:
+    environment = Path(f"/proc/{proxy.process.pid}/environ")
+    assert environment.stat().st_uid == 0
+    if os.geteuid() != 0:
+        with pytest.raises(PermissionError):
+            environment.read_bytes()
+
+
 def test_daemon_that_goes_takes_the_proxy_along(proxy: ProxyProcess) -> None:
     proxy.channel.shutdown(socket.SHUT_RDWR)
     assert proxy.process.wait(20) == 0
