@@ -2,8 +2,8 @@
 # Install the Debian packages that some tests need besides; without them those skip.
 set -eu
 
-packages="bubblewrap busybox chromium curl jq nodejs npm openssl patch rsync sqlite3
-    tmux unzip vim wrk zip"
+packages="bubblewrap busybox chromium curl git jq nodejs npm openssl patch rsync sqlite3
+    tmux unzip vim wget wrk zip"
 # Python's own tests come as a package of each version.
 python=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' || true)
 [ -z "$python" ] || packages="$packages libpython$python-testsuite"

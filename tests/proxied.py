@@ -4,7 +4,7 @@ import base64
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,18 @@ from origins.routes import Origin
 from origins.serving import Ports, serving
 from spec.redlane_home import REDLANE, Home, Ran, wait_for
 
-__all__ = ["AGENT", "Agent", "Outcome", "Proxied", "Site", "decoded", "proxied", "site"]
+__all__ = [
+    "AGENT",
+    "Agent",
+    "MakeLab",
+    "Outcome",
+    "Proxied",
+    "Site",
+    "decoded",
+    "lab_maker",
+    "proxied",
+    "site",
+]
 
 AGENT = Path(__file__).parent / "origins" / "agent.py"
 Policy = Mapping[str, Any]
@@ -114,8 +125,8 @@ class Agent:
         self.send("raw", data=data, **told)
         said = self.receive()
         if "data" in said:
-            said["data"] = decoded(said["data"])
-            said["tunnel"] = decoded(said["tunnel"])
+            for name in ("data", "tunnel", "certificate"):
+                said[name] = decoded(said.get(name, ""))
         return said
 
     def environment(self) -> dict[str, str]:
@@ -282,3 +293,27 @@ def proxied(
         stack.callback(home.stop)
         home.start("--role", "agent")
         yield Proxied(home, place, stack)
+
+
+MakeLab = Callable[..., Proxied]
+"""Takes the arguments of `proxied` after the first two."""
+
+
+@contextmanager
+def lab_maker(base: Callable[[], Path], place: Site) -> Iterator[MakeLab]:
+    """Makes labs that last as long as the block; the same arguments, the same lab."""
+    made: dict[str, Proxied] = {}
+    with ExitStack() as stack:
+
+        def make(
+            policies: Mapping[str, Policy],
+            roles: Mapping[str, Sequence[str]] | None = None,
+            **settings: object,
+        ) -> Proxied:
+            key = json.dumps([dict(policies), dict(roles or {}), settings])
+            if key not in made:
+                new = proxied(base(), place, policies, roles, **settings)
+                made[key] = stack.enter_context(new)
+            return made[key]
+
+        yield make

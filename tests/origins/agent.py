@@ -19,6 +19,7 @@ __all__: list[str] = []
 
 Told = Mapping[str, Any]
 TIMEOUT = 60.0
+PATIENCE = 20.0
 SILENCE = 1.5
 """Seconds without a byte after which a raw answer is taken for whole."""
 
@@ -119,19 +120,23 @@ def raw(told: Told) -> dict[str, Any]:
     """
     with closing(_dial(told.get("to"))) as connection:
         stream: socket.socket = connection
+        certificate = b""
         if "tunnel" in told:
             head = _open_tunnel(connection, told)
             if not head.startswith((b"HTTP/1.1 200", b"HTTP/1.0 200")):
                 return {"tunnel": _text(head), "data": "", "closed": True}
+            if "tls" not in told and not told.get("data"):
+                return {"tunnel": "", "data": "", "closed": False}
         if "tls" in told:
-            stream = _shake_hands(connection, told)
+            stream = secured = _shake_hands(connection, told)
+            certificate = secured.getpeercert(binary_form=True) or b""
         for piece in told.get("pieces", [told.get("data", "")]):
             stream.sendall(_bytes(piece).replace(b"@AUTH@", _credentials()))
         if told.get("shut"):
             stream.shutdown(socket.SHUT_WR)
-        data, closed = _drain(stream, told.get("silence", SILENCE))
-    protocol = stream.selected_alpn_protocol() if "tls" in told else None  # type: ignore[attr-defined]  # an SSLSocket
-    return {"tunnel": "", "data": _text(data), "closed": closed, "alpn": protocol}
+        data, closed = _drain(stream, told)
+    shown = {"data": _text(data), "certificate": _text(certificate)}
+    return {"tunnel": "", "closed": closed, **shown}
 
 
 def http2(told: Told) -> dict[str, Any]:
@@ -194,7 +199,7 @@ def _open_tunnel(connection: socket.socket, told: Told) -> bytes:
             break
         answer += data
     if b" 200 " not in answer.split(b"\r\n", 1)[0]:
-        answer += _drain(connection, SILENCE)[0]
+        answer += _drain(connection, {})[0]
     return answer
 
 
@@ -224,9 +229,10 @@ def _credentials() -> bytes:
     return base64.b64encode(urllib.parse.unquote(words).encode())
 
 
-def _drain(stream: socket.socket, silence: float) -> tuple[bytes, bool]:
+def _drain(stream: socket.socket, told: Told) -> tuple[bytes, bool]:
+    """What comes, and whether it ended: `patience` for the first, then `silence`."""
     data = b""
-    stream.settimeout(TIMEOUT)
+    stream.settimeout(told.get("patience", PATIENCE))
     while True:
         try:
             more = stream.recv(65536)
@@ -237,7 +243,7 @@ def _drain(stream: socket.socket, silence: float) -> tuple[bytes, bool]:
         if not more:
             return data, True
         data += more
-        stream.settimeout(silence)
+        stream.settimeout(told.get("silence", SILENCE))
 
 
 def environment(_: Told) -> dict[str, Any]:

@@ -34,10 +34,14 @@ def _deflated_raw(data: bytes) -> bytes:
     return maker.compress(data) + maker.flush()
 
 
+def _gzipped(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
 CODINGS: dict[str, Callable[[bytes], bytes]] = {
     "identity": bytes,
-    "gzip": gzip.compress,
-    "x-gzip": gzip.compress,
+    "gzip": _gzipped,
+    "x-gzip": _gzipped,
     "deflate": zlib.compress,
     "raw deflate": _deflated_raw,
     "br": brotli.compress,
@@ -76,7 +80,6 @@ class Page:
     pieces: Sequence[bytes | threading.Event]
     headers: Headers = ()
     status: int = 200
-    trailers: Headers = ()
 
 
 @dataclass
@@ -95,7 +98,6 @@ class Origin:
         content_type: str | None = "text/plain",
         *,
         status: int = 200,
-        trailers: Headers = (),
         **headers: str,
     ) -> str:
         """Have a path answer this; `content_encoding=` is a header."""
@@ -103,9 +105,9 @@ class Origin:
         lines = [(name.replace("_", "-"), value) for name, value in headers.items()]
         if content_type is not None:
             lines.append(("content-type", content_type))
-        if isinstance(body, bytes):
+        if isinstance(body, bytes) and status != 204:
             lines.append(("content-length", str(len(body))))
-        self.pages[path] = Page(pieces, lines, status, trailers)
+        self.pages[path] = Page(pieces, lines, status)
         return path
 
     def reached(self, marker: str) -> list[Seen]:
@@ -191,7 +193,6 @@ async def _send(page: Page, send: Send) -> None:
         "type": "http.response.start",
         "status": page.status,
         "headers": [(name.encode(), value.encode()) for name, value in page.headers],
-        "trailers": bool(page.trailers),
     }
     await send(start)
     for piece in page.pieces:
@@ -201,9 +202,6 @@ async def _send(page: Page, send: Send) -> None:
         elif not await asyncio.to_thread(piece.wait, 60):
             return
     await send({"type": "http.response.body", "body": b""})
-    if page.trailers:
-        lines = [(name.encode(), value.encode()) for name, value in page.trailers]
-        await send({"type": "http.response.trailers", "headers": lines})
 
 
 def _answer(path: str, query: dict[str, str], seen: Seen) -> Page:
@@ -216,7 +214,6 @@ def _answer(path: str, query: dict[str, str], seen: Seen) -> Page:
         ),
         "/redirect": lambda: Page((b"",), [("location", query["to"])], 302),
         "/chunked": lambda: Page([b"piece %d\n" % each for each in range(20)]),
-        "/trailers": lambda: Page((b"body\n",), trailers=[("x-sum", "abc")]),
         "/range": lambda: _ranged(seen),
         "/encoded": lambda: _encoded(query["coding"], b"some text\n" * 100),
         "/big": lambda: _big(int(query["bytes"])),

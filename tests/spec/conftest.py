@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hub_process import HubProcess
+from proxied import MakeLab, Proxied, Site, lab_maker, proxied, site
 from spec.agent_home import write_agent
 from spec.calling_agents import Agents
 from spec.cases import Case, Judge, write_cases
@@ -137,3 +138,34 @@ def work(agents: Agents) -> Path:
     (agents.work / "free" / "link").symlink_to(agents.work / "denied" / "x")
     (agents.work / "denied" / "link").symlink_to(agents.work / "free" / "x")
     return agents.work
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """An origin; tests tell their requests from others' by markers."""
+    with site(tmp_path_factory.mktemp("origin")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lab(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    place: Site,
+) -> Iterator[Proxied]:
+    """A daemon and its proxy with the module's POLICIES, ROLES and SETTINGS."""
+    module = request.module
+    settings = getattr(module, "SETTINGS", {})
+    roles = getattr(module, "ROLES", {})
+    base = tmp_path_factory.mktemp("lab")
+    with proxied(base, place, module.POLICIES, roles, **settings) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def make_lab(
+    tmp_path_factory: pytest.TempPathFactory, place: Site
+) -> Iterator[MakeLab]:
+    """Makes further ones, each once for the module."""
+    with lab_maker(lambda: tmp_path_factory.mktemp("lab"), place) as make:
+        yield make
