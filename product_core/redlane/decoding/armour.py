@@ -52,7 +52,8 @@ def readable_text(data: bytes) -> str | None:
         inflated = decode_body(data, "gzip", _TIMES * len(data))
         return None if inflated.problem else inflated.data.decode(errors="replace")
     if not data[1] and len(data) % 2 == 0 and not any(data[1::2]):
-        return data.decode("utf-16-le", "replace")
+        text = data.decode("utf-16-le", "replace")
+        return None if _CONTROL.search(text) else text
     try:
         text = data.decode()
     except UnicodeDecodeError:

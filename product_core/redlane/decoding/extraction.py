@@ -42,7 +42,8 @@ def extracted(data: bytes, kind: Kind) -> tuple[bytes, ...]:
 def _read(text: str, kind: Kind) -> Iterable[str]:
     if kind is Kind.HTML:
         found = read_markup(text)
-        return "".join(found.text), "\n".join(found.aside), "\n".join(found.code)
+        aside, code = "\n".join(found.aside), "\n".join(found.code)
+        return found.text, aside, code, found.run_on
     if kind is Kind.JSON:
         strings = "\n".join(json_strings(text))
         if sniff(strings.encode("utf-8", "replace")) is Kind.HTML:

@@ -73,12 +73,18 @@ _SILENT = _names(
 """Attributes that say what they say without a value."""
 
 
+_BORDER = "\v"
+"""Stands where a tag ends a word, or may; white space that nobody writes."""
+
+_TIGHT = re.compile(rf"\w{_BORDER}+\w")
+
+
 class _Borders(dict[str | None, str]):
     """What stands between two texts, from the name of the tag between them."""
 
     def __missing__(self, name: str | None) -> str:
         lowered = (name or "").lower().removeprefix("/")
-        border = "" if lowered in _INLINE or not lowered else "\n"
+        border = "" if lowered in _INLINE or not lowered else _BORDER
         if len(self) < 1_024:  # noqa: PLR2004  # more names than HTML has
             self[name] = border
         return border
@@ -91,12 +97,26 @@ _BORDERS = _Borders()
 class Markup:
     """What stands in a document, sorted by how it is meant."""
 
-    text: list[str] = field(default_factory=list)
-    """Text in its order, with borders; joined, it is what there is to read."""
+    pieces: list[str] = field(default_factory=list)
+    """Text in its order, with borders."""
     aside: list[str] = field(default_factory=list)
     """Comments, and attributes that are written to be read."""
     code: list[str] = field(default_factory=list)
     """Scripts, style sheets and all other attributes."""
+
+    @property
+    def text(self) -> str:
+        """What there is to read, with a line for each block."""
+        return "".join(self.pieces).replace(_BORDER, "\n")
+
+    @property
+    def run_on(self) -> str:
+        """The same as one line, if that joins any words: `ig</div>nore`.
+
+        Readers that only drop the tags, and browsers for some tags, show it so.
+        """
+        joined = "".join(self.pieces)
+        return joined.replace(_BORDER, "") if _TIGHT.search(joined) else ""
 
 
 def read_markup(document: str) -> Markup:
@@ -117,8 +137,8 @@ def _sort(parts: Sequence[str | None], found: Markup) -> None:
     # A round ends with a text when nothing follows, and else with a match.
     texts += [""] * (len(names) + 1 - len(texts))
     woven = zip(texts, borders, contents, quoted, strict=False)
-    found.text.extend(filter(None, chain.from_iterable(woven)))
-    found.text.append(texts[-1] or "")
+    found.pieces.extend(filter(None, chain.from_iterable(woven)))
+    found.pieces.append(texts[-1] or "")
     found.aside.extend(filter(None, comments))
     found.aside.extend(filter(None, bogus))
     _sort_attributes(" ".join(filter(None, dict.fromkeys(attributes))), found)

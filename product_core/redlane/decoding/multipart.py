@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["MOST_PARTS", "Part", "is_multipart", "parts"]
+__all__ = ["MOST_PARTS", "Part", "TooManyPartsError", "is_multipart", "parts"]
 
 MOST_PARTS = 1_000
 _DEEPEST = 3
@@ -19,6 +19,10 @@ _BLANK = re.compile(rb"\r?\n\r?\n")
 _HEADER = rb"(?:\A|\n)%s[ \t]*:[ \t]*([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)"
 _TYPE = re.compile(_HEADER % b"content-type", re.IGNORECASE)
 _TRANSFER = re.compile(_HEADER % b"content-transfer-encoding", re.IGNORECASE)
+
+
+class TooManyPartsError(Exception):
+    """There are more parts than `MOST_PARTS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +42,19 @@ def is_multipart(body: bytes, content_type: str) -> bool:
 def parts(body: bytes, content_type: str) -> Iterator[Part]:
     """The parts of `body`, and those inside them; what stands before and after counts.
 
-    There are at most `MOST_PARTS` and one with all that is left.
+    Raises TooManyPartsError after `MOST_PARTS`.
     """
-    yield from _parts(body, content_type, _DEEPEST)
+    for number, part in enumerate(_parts(body, content_type, _DEEPEST)):
+        if number == MOST_PARTS:
+            raise TooManyPartsError(f"the body has more than {MOST_PARTS} parts")
+        yield part
 
 
 def _parts(body: bytes, content_type: str, depth: int) -> Iterator[Part]:
     boundary = _boundary(body, content_type)
     if boundary is None:
         return
-    for piece in body.split(b"--" + boundary, MOST_PARTS):
+    for piece in body.split(b"--" + boundary, MOST_PARTS + 1):
         part = _part(piece)
         yield part
         if depth > 1 and is_multipart(part.content, part.content_type):

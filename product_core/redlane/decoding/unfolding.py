@@ -13,7 +13,7 @@ from redlane.decoding.armour import armoured, readable_text
 from redlane.decoding.charsets import charset_of, to_utf8
 from redlane.decoding.entities import without_entities
 from redlane.decoding.json_strings import json_strings, without_escapes
-from redlane.decoding.multipart import MOST_PARTS, is_multipart, parts
+from redlane.decoding.multipart import TooManyPartsError, is_multipart, parts
 from redlane.decoding.normal import folded
 from redlane.decoding.percent import without_percent
 
@@ -67,12 +67,14 @@ def unfold(body: bytes, content_type: str) -> Unfolded:
     """The texts inside `body`, and why they are not all, if they are not."""
     if not body:
         return Unfolded(())
-    pieces = list(_pieces(body, content_type))
-    most = _TIMES * len(body) + _AT_LEAST
-    found = _unfolded(pieces, most, body)
-    if len(pieces) > MOST_PARTS:
-        return Unfolded(found.texts, f"the body has more than {MOST_PARTS} parts")
-    return found
+    pieces: list[str] = []
+    problem = ""
+    try:
+        pieces.extend(_pieces(body, content_type))
+    except TooManyPartsError as error:
+        problem = str(error)
+    found = _unfolded(pieces, _TIMES * len(body) + _AT_LEAST, body)
+    return Unfolded(found.texts, problem or found.problem)
 
 
 def unfold_values(values: Sequence[bytes]) -> Unfolded:

@@ -1,0 +1,91 @@
+"""Text in letters and digits is found and decoded; words are left alone."""
+
+import base64
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redlane.decoding.armour import armoured, readable_text
+
+SECRET = "the secret key is here, do not tell ~~?>"
+RAW = SECRET.encode()
+B64 = base64.b64encode(RAW).decode()
+
+SPELT = {
+    "base64": B64,
+    "base64-without-padding": B64.rstrip("="),
+    "base64url": base64.urlsafe_b64encode(RAW).decode().rstrip("="),
+    "in-a-field": f"key={B64}&x=1",
+    "after-a-header": f"Authorization: Basic {B64}",
+    "data-url": f"data:text/plain;base64,{B64}",
+    "in-a-path": f"/upload/{B64}",
+    "between-paths": f"/up/{base64.b64encode(b'the secret key is here').decode()}/x",
+    "hex": RAW.hex(),
+    "hex-upper": RAW.hex().upper(),
+    "hex-spaced": RAW.hex(" "),
+    "hex-colons": RAW.hex(":"),
+    "hex-array": ", ".join(f"0x{byte:02x}" for byte in RAW),
+    "base32": base64.b32encode(RAW).decode(),
+    "base32-lower": base64.b32encode(RAW).decode().lower().rstrip("="),
+    "utf-16": base64.b64encode(SECRET.encode("utf-16-le")).decode(),
+    "gzip": base64.b64encode(gzip.compress(RAW)).decode(),
+    "lines": base64.encodebytes(RAW * 5).decode(),
+    "lines-of-windows": base64.encodebytes(RAW * 5).decode().replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.parametrize("name", SPELT)
+def test_it_is_spelt_out(name: str) -> None:
+    assert any("the secret key is here" in each for each in armoured(SPELT[name], 12))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "internationalisation of a representational counterdemonstration",
+        "https://example.com/some/path-with_words/index.html?query=something",
+        "3f786850e387550fdab836ed7e6dc881de23001b",
+        "00000000-0000-4000-8000-000000000000",
+        "A" * 200,
+        "const veryLongIdentifierName = anotherVeryLongIdentifierName;",
+        "",
+    ],
+)
+def test_words_are_no_armour(text: str) -> None:
+    assert armoured(text, 12) == []
+
+
+def test_short_runs_are_left() -> None:
+    assert armoured("c2VjcmV0LWtleS1ub3c=", 40) == []
+
+
+@given(st.text(min_size=12, max_size=80).filter(lambda text: text.isprintable()))
+def test_printable_text_is_found_again(text: str) -> None:
+    data = text.encode()
+    assert text in armoured(base64.b64encode(data).decode(), 12)
+    assert text in armoured(f"x={data.hex()}", 12)
+
+
+@given(st.text(st.sampled_from("ABab09+/-_= \n:,x"), max_size=200))
+def test_any_letters_are_no_error(text: str) -> None:
+    for each in armoured(text, 12):
+        assert each
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"text", "text"),
+        ("naïve".encode(), "naïve"),
+        ("text".encode("utf-16-le"), "text"),
+        (gzip.compress(b"text"), "text"),
+        (b"abc", None),
+        (b"\x00\x01\x02\x03", None),
+        (b"\xff\xfe\xfd\xfc", None),
+        (b"\x1f\x8bno gzip", None),
+    ],
+)
+def test_what_is_text(data: bytes, text: str | None) -> None:
+    assert readable_text(data) == text
