@@ -248,7 +248,7 @@ class Proxied:
         daemon = self.home.control.get("/api/status").json["pid"]
         children = Path(f"/proc/{daemon}/task").glob("*/children")
         pids = [int(pid) for each in children for pid in each.read_text().split()]
-        return [pid for pid in pids if b"redlane.proxy" in _command_line(pid)]
+        return [pid for pid in pids if b"--listener" in _command_line(pid)]
 
 
 def _command_line(pid: int) -> bytes:
