@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -239,8 +240,9 @@ def silent(tmp_path: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
     """
     if os.getuid() or not Path("/dev/fuse").exists():
         pytest.skip("NOT TESTED: mounting a file system needs root and /dev/fuse")
-    for each in (tmp_path, *tmp_path.parents[:2]):
-        each.chmod(0o755)
+    for each in (tmp_path, *tmp_path.parents):
+        if Path(tempfile.gettempdir()) in each.parents:
+            each.chmod(0o755)
     with subprocess.Popen(
         [sys.executable, SILENT, tmp_path],
         stdin=subprocess.PIPE,
