@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane.decoding.armour import armoured, readable_text
+from redlane.decoding.armour import armoured, readable_text, separated
 
 SECRET = "the secret key is here, do not tell ~~?>"
 RAW = SECRET.encode()
@@ -24,9 +24,6 @@ SPELT = {
     "between-paths": f"/up/{base64.b64encode(b'the secret key is here').decode()}/x",
     "hex": RAW.hex(),
     "hex-upper": RAW.hex().upper(),
-    "hex-spaced": RAW.hex(" "),
-    "hex-colons": RAW.hex(":"),
-    "hex-array": ", ".join(f"0x{byte:02x}" for byte in RAW),
     "base32": base64.b32encode(RAW).decode(),
     "base32-lower": base64.b32encode(RAW).decode().lower().rstrip("="),
     "utf-16": base64.b64encode(SECRET.encode("utf-16-le")).decode(),
@@ -39,6 +36,24 @@ SPELT = {
 @pytest.mark.parametrize("name", SPELT)
 def test_it_is_spelt_out(name: str) -> None:
     assert any("the secret key is here" in each for each in armoured(SPELT[name], 12))
+
+
+SEPARATED = {
+    "hex-spaced": RAW.hex(" "),
+    "hex-colons": RAW.hex(":"),
+    "hex-array": ", ".join(f"0x{byte:02x}" for byte in RAW),
+    "hex-in-c": "{" + ",".join(f"0x{byte:02X}" for byte in RAW) + "}",
+}
+
+
+@pytest.mark.parametrize("name", SEPARATED)
+def test_bytes_that_stand_apart_are_spelt_out(name: str) -> None:
+    assert separated(SEPARATED[name]) == [SECRET]
+
+
+@pytest.mark.parametrize("text", ["a 12 34 b", "12:34:56", "ab cd efg", "f" * 99])
+def test_times_and_numbers_are_no_text(text: str) -> None:
+    assert separated(text) == []
 
 
 @pytest.mark.parametrize(

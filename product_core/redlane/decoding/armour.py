@@ -4,10 +4,11 @@ import base64
 import binascii
 import re
 from functools import lru_cache
+from itertools import compress
 
 from redlane.decoding.encodings import decode_body
 
-__all__ = ["armoured", "readable_text"]
+__all__ = ["armoured", "readable_text", "separated"]
 
 _WRAPPED = 40
 """From how many letters on a line of base64 goes on in the next."""
@@ -20,7 +21,7 @@ _MOST_ENDS = 8
 begins with may be a path."""
 _HEX = re.compile(r"[0-9a-fA-F]++")
 _SEPARATED = re.compile(
-    r"(?<![0-9a-zA-Z])(?:0x)?[0-9a-fA-F]{2}(?:[ :,-]{1,2}(?:0x)?[0-9a-fA-F]{2}){7,}+"
+    r"[0-9a-fA-F]{2}(?<![0-9a-wyzA-Z]..)(?:[ :,-]{1,2}(?:0x)?[0-9a-fA-F]{2}){7,}+"
 )
 _NOT_HEX = re.compile(r"0x|[ :,-]")
 _BASE32 = re.compile(r"[A-Z2-7]{16,}|[a-z2-7]{16,}")
@@ -34,12 +35,19 @@ _TIMES = 16
 def armoured(text: str, least: int) -> list[str]:
     """What runs of at least `least` letters in `text` spell, if that is text itself."""
     found: list[str] = []
-    standard = text.replace("-", "+").replace("_", "/")
+    standard = _long_words(text, least).replace("-", "+").replace("_", "/")
     for run in dict.fromkeys(_runs(least).findall(standard)):
         found += _decoded(run) or _inside(run, least)
-    for run in _SEPARATED.findall(text):
-        found += _hexadecimal(_NOT_HEX.sub("", run))
     return list(dict.fromkeys(found))
+
+
+def separated(text: str) -> list[str]:
+    """What bytes in hexadecimal spell that stand apart: `73 65`, `73:65`, `0x73,`."""
+    return [
+        spelt
+        for run in dict.fromkeys(_SEPARATED.findall(text))
+        for spelt in _hexadecimal(_NOT_HEX.sub("", run))
+    ]
 
 
 def readable_text(data: bytes) -> str | None:
@@ -61,11 +69,23 @@ def readable_text(data: bytes) -> str | None:
     return None if _CONTROL.search(text) else text
 
 
+def _long_words(text: str, least: int) -> str:
+    """Words of at least so many letters, and what follows one, on lines of their own.
+
+    Most words are short, and no run goes over white space but that at a line's end.
+    """
+    words = text.split()
+    is_long = map(least.__le__, map(len, words))
+    places = list(compress(range(len(words)), is_long))
+    kept = sorted({*places, *(place + 1 for place in places)})
+    return "\n".join(words[place] for place in kept if place < len(words))
+
+
 @lru_cache(maxsize=8)
 def _runs(least: int) -> re.Pattern[str]:
     """Runs, and several lines of them; it matches wherever so many letters stand."""
     return re.compile(
-        rf"(?:{_ALPHABET}{{{_WRAPPED},}}+(?:\r?\n[ \t]*+{_ALPHABET}++)*+"
+        rf"(?<!{_ALPHABET})(?:{_ALPHABET}{{{_WRAPPED},}}+(?:\n{_ALPHABET}++)*+"
         rf"|{_ALPHABET}{{{least},}}+)"
     )
 

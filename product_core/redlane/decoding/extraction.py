@@ -35,7 +35,11 @@ def extracted(data: bytes, kind: Kind) -> tuple[bytes, ...]:
     further = (hidden(whole), "\n".join(armoured(whole, _LEAST_ARMOURED)))
     texts = map(plain, (*found, *further))
     return tuple(
-        dict.fromkeys(each.encode("utf-8", "replace") for each in texts if each.strip())
+        dict.fromkeys(
+            each.encode("utf-8", "replace")
+            for each in texts
+            if each and not each.isspace()
+        )
     )
 
 

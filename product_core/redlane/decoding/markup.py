@@ -76,7 +76,11 @@ _SILENT = _names(
 _BORDER = "\v"
 """Stands where a tag ends a word, or may; white space that nobody writes."""
 
-_TIGHT = re.compile(rf"\w{_BORDER}+\w")
+_TIGHT = re.compile(rf"{_BORDER}(?<=\w.){_BORDER}*+\w")
+
+
+_KEPT = 1_024
+"""How many names are remembered: more than HTML has."""
 
 
 class _Borders(dict[str | None, str]):
@@ -85,12 +89,26 @@ class _Borders(dict[str | None, str]):
     def __missing__(self, name: str | None) -> str:
         lowered = (name or "").lower().removeprefix("/")
         border = "" if lowered in _INLINE or not lowered else _BORDER
-        if len(self) < 1_024:  # noqa: PLR2004  # more names than HTML has
+        if len(self) < _KEPT:
             self[name] = border
         return border
 
 
 _BORDERS = _Borders()
+
+
+class _Speaks(dict[str, bool]):
+    """Whether an attribute is written to be read, from its name."""
+
+    def __missing__(self, name: str) -> bool:
+        lowered = name.lower()
+        speaks = lowered in _SPOKEN or lowered.startswith("data-")
+        if len(self) < _KEPT:
+            self[name] = speaks
+        return speaks
+
+
+_SPEAKS = _Speaks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +178,15 @@ def _set_apart_code(
 
 
 def _sort_attributes(written: str, found: Markup) -> None:
-    aside: dict[str, None] = {}
-    code: dict[str, None] = {}
+    aside: list[str] = []
+    code: list[str] = []
     for parts in rounds(_ATTRIBUTE, written):
         columns = [parts[index::_VALUES] for index in range(1, _VALUES)]
-        for name, *values in dict.fromkeys(zip(*columns, strict=True)):
-            value = next(filter(None, values), None)
-            lowered = name.lower()
-            if not value:
-                if lowered not in _SILENT:
-                    aside[name] = None
-            elif lowered in _SPOKEN or lowered.startswith("data-"):
-                aside[value] = None
-            else:
-                code[value] = None
-    found.aside.extend(aside)
-    found.code.extend(code)
+        for name, double, single, bare in dict.fromkeys(zip(*columns, strict=True)):
+            value = double or single or bare
+            if value:
+                (aside if _SPEAKS[name] else code).append(value)
+            elif name.lower() not in _SILENT:
+                aside.append(name)
+    found.aside.extend(dict.fromkeys(aside))
+    found.code.extend(dict.fromkeys(code))

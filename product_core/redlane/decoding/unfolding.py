@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from redlane.decoding.armour import armoured, readable_text
+from redlane.decoding.armour import armoured, readable_text, separated
 from redlane.decoding.charsets import charset_of, to_utf8
 from redlane.decoding.entities import without_entities
 from redlane.decoding.json_strings import json_strings, without_escapes
@@ -156,7 +156,7 @@ def _taken_off(joined: str) -> list[str]:
     """The pieces in `joined` that one encoding less makes something else of."""
     spelt = folded(without_entities(without_percent(without_escapes(joined))))
     changed = [] if spelt == joined else spelt.split(_MARK)
-    return changed + armoured(spelt, _LEAST_ARMOURED)
+    return changed + armoured(spelt, _LEAST_ARMOURED) + separated(spelt)
 
 
 def _given(found: Iterable[str], body: bytes) -> tuple[bytes, ...]:
