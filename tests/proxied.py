@@ -42,6 +42,8 @@ def _told(value: object) -> object:
         return base64.b64encode(value).decode()
     if isinstance(value, Mapping):
         return {name: _told(each) for name, each in value.items()}
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, list | tuple):
         return [_told(each) for each in value]
     return value

@@ -47,17 +47,18 @@ class H2Server:
     def _serve(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError), connection:
             connection.settimeout(60)
-            stream = self.context.wrap_socket(connection, server_side=True)
-            config = h2.config.H2Configuration(
-                client_side=False, header_encoding="utf-8"
-            )
-            protocol = h2.connection.H2Connection(config)
-            protocol.initiate_connection()
+            with self.context.wrap_socket(connection, server_side=True) as stream:
+                self._talk(stream)
+
+    def _talk(self, stream: socket.socket) -> None:
+        config = h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
+        protocol = h2.connection.H2Connection(config)
+        protocol.initiate_connection()
+        stream.sendall(protocol.data_to_send())
+        while data := stream.recv(65536):
+            for event in protocol.receive_data(data):
+                self._handle(protocol, event)
             stream.sendall(protocol.data_to_send())
-            while data := stream.recv(65536):
-                for event in protocol.receive_data(data):
-                    self._handle(protocol, event)
-                stream.sendall(protocol.data_to_send())
 
     def _handle(
         self, protocol: h2.connection.H2Connection, event: h2.events.Event

@@ -51,32 +51,43 @@ class RawServer:
         self.received.append(b"")
         with suppress(OSError), connection:
             connection.settimeout(60)
-            stream = connection
-            if self.context is not None:
-                stream = self.context.wrap_socket(connection, server_side=True)
-            while b"\r\n\r\n" not in self.received[place]:
-                data = stream.recv(65536)
-                if not data:
-                    return
-                self.received[place] += data
-            self.arrived.set()
-            stream.sendall(self.answer)
-            if self.hold:
-                self.let_go.wait(60)
-            stream.shutdown(socket.SHUT_WR)
-            while data := stream.recv(65536):
-                self.received[place] += data
+            if self.context is None:
+                self._answer(connection, place)
+                return
+            with self.context.wrap_socket(connection, server_side=True) as secured:
+                self._answer(secured, place)
+
+    def _answer(self, stream: socket.socket, place: int) -> None:
+        while b"\r\n\r\n" not in self.received[place]:
+            data = stream.recv(65536)
+            if not data:
+                return
+            self.received[place] += data
+        self.arrived.set()
+        stream.sendall(self.answer)
+        if self.hold:
+            self.let_go.wait(60)
+        stream.shutdown(socket.SHUT_WR)
+        while data := stream.recv(65536):
+            self.received[place] += data
 
 
 @contextmanager
 def raw_server(
-    answer: bytes, *, hold: bool = False, certificate: tuple[Path, Path] | None = None
+    answer: bytes,
+    *,
+    hold: bool = False,
+    certificate: tuple[Path, Path] | None = None,
+    clients: Path | None = None,
 ) -> Iterator[RawServer]:
-    """A server for as long as the block lasts."""
+    """A server for as long as the block lasts; `clients`: who signs for theirs."""
     server = RawServer(answer, hold=hold)
     if certificate is not None:
         server.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         server.context.load_cert_chain(*certificate)
+        if clients is not None:
+            server.context.load_verify_locations(clients)
+            server.context.verify_mode = ssl.CERT_REQUIRED
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

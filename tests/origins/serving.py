@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -53,28 +52,15 @@ class _Loop(asyncio.SelectorEventLoop):
         return await super().create_server(*args, **options)
 
 
-class _Config(Config):
-    """Hypercorn's, that may ask for certificates of clients and says nothing."""
-
-    asks_clients = False
-
-    def create_ssl_context(self) -> ssl.SSLContext | None:
-        context = super().create_ssl_context()
-        if context is not None and self.asks_clients:
-            context.verify_mode = ssl.CERT_REQUIRED
-        return context
-
-
 @contextmanager
 def serving(
     application: Application,
     certificate: tuple[Path, Path],
-    clients: Path | None = None,
 ) -> Iterator[Ports]:
-    """Serve for as long as the block lasts; `clients`: who signs their certificates."""
+    """Serve for as long as the block lasts."""
     plain, secure = _listener(), _listener()
     ports = Ports(plain.getsockname()[1], secure.getsockname()[1])
-    config = _Config()
+    config = Config()
     config.bind = [f"fd://{secure.detach()}"]
     config.insecure_bind = [f"fd://{plain.detach()}"]
     config.certfile, config.keyfile = map(str, certificate)
@@ -82,9 +68,6 @@ def serving(
     config.keep_alive_timeout = 60
     config.graceful_timeout = 0.1
     config.h11_max_incomplete_size = 1024 * 1024
-    if clients is not None:
-        config.ca_certs = str(clients)
-        config.asks_clients = True
     ready = threading.Event()
     stop: list[Callable[[], object]] = []
 
