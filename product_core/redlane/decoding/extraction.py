@@ -18,6 +18,10 @@ __all__ = ["extracted"]
 
 _ESCAPED = re.compile(r"\\(?:u\{?|x)[0-9a-fA-F]{2}")
 
+_TOLD = 2
+"""How many of the texts of a page may hide others: the next are code, and the first one
+once more."""
+
 _LEAST_ARMOURED = 40
 """The shortest run of base64 that is decoded: shorter ones are words."""
 
@@ -31,7 +35,7 @@ def extracted(data: bytes, kind: Kind) -> tuple[bytes, ...]:
         return ()
     text = data.decode(errors="replace").removeprefix("\ufeff")
     found = [without_entities(each) for each in _read(text, kind)]
-    whole = "\n".join(found)
+    whole = "\n".join(found[:_TOLD])
     further = (hidden(whole), "\n".join(armoured(whole, _LEAST_ARMOURED)))
     texts = map(plain, (*found, *further))
     return tuple(

@@ -40,8 +40,9 @@ _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
 _TAG_BLOCK = 0xE0000
 _TAG_BYTES = b"\xf3\xa0"
-_SELECTOR_BYTES = b"\xef\xb8"
-"""How all of them begin in UTF-8."""
+_SELECTOR_BYTES = re.compile(rb"\xef\xb8[\x80-\x8f]\xef\xb8")
+"""How tags, and the selectors of the other block, begin in UTF-8; and two of the first
+block, of which one alone belongs to an emoji."""
 
 
 def normalised(text: str) -> str:
@@ -97,7 +98,7 @@ def hidden(text: str) -> str:
         return ""
     # A search for bytes is much faster than one for characters, and hardly ever finds.
     written = text.encode("utf-8", "replace")
-    if _TAG_BYTES not in written and _SELECTOR_BYTES not in written:
+    if _TAG_BYTES not in written and not _SELECTOR_BYTES.search(written):
         return ""
     tags = (_spelt(run, _of_tag) for run in _TAGS.findall(text))
     selectors = (_spelt(run, _of_selector) for run in _SELECTORS.findall(text))
