@@ -186,7 +186,7 @@ class Judging:
         elif is_passed or not settings.inbound.enabled:
             answer = Answer(blocked=False)
         else:
-            answer = await self._responses.message(asker, message.content)
+            answer = await self._responses.message(flow, asker, message.content)
         self._let_go(flow, answer)
 
     async def _too_large(self, flow: http.HTTPFlow, asker: Asker) -> None:

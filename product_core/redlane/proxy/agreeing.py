@@ -25,16 +25,18 @@ def problem_of(request: http.Request) -> str:
             )
     if request.method == "CONNECT":
         return ""
-    named = [request.authority, *request.headers.get_all("host")]
-    return _disagreement(request, list(filter(None, named)))
+    hosts = request.headers.get_all("host")
+    if len(hosts) > 1:
+        return "the request has several Host headers"
+    is_unnamed = request.is_http2 and not request.authority and not hosts
+    if is_unnamed or "" in hosts:
+        return "the request does not name its host"
+    return _disagreement(request, list(filter(None, [request.authority, *hosts])))
 
 
 def _disagreement(request: http.Request, named: Iterable[str]) -> str:
     """What is wrong with where a request says that it goes."""
-    hosts = list(named)
-    if len(request.headers.get_all("host")) > 1:
-        return "the request has several Host headers"
-    for each in hosts:
+    for each in named:
         endpoint = parse_authority(each, request.scheme)
         if endpoint is None:
             return f"its Host is none: {each!r}"

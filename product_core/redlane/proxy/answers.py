@@ -7,7 +7,13 @@ from mitmproxy.net.http import http1
 
 from redlane.proxy.judge import Answer
 
-__all__ = ["error_page", "error_response", "refusal_document", "refusal_response"]
+__all__ = [
+    "error_answer",
+    "error_page",
+    "error_response",
+    "refusal_document",
+    "refusal_response",
+]
 
 _FORBIDDEN, _CREDENTIALS_WANTED, _UNAVAILABLE = 403, 407, 503
 
@@ -66,8 +72,14 @@ def error_page(status: int, message: str) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode() + b"\n"
 
 
+def error_answer(status: int, page: bytes) -> http.Response:
+    """The same as a response."""
+    headers = {"content-type": "application/json", "cache-control": "no-store"}
+    return http.Response.make(status, page, headers)
+
+
 def error_response(status: int, message: str = "") -> bytes:
-    """The same as a whole response of HTTP/1, which ends the connection."""
+    """The same as the bytes of HTTP/1, which end the connection."""
     headers = {"connection": "close", "content-type": "application/json"}
     body = error_page(status, message)
     return bytes(http1.assemble_response(http.Response.make(status, body, headers)))

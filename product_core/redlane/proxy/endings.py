@@ -13,7 +13,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseProtocolError,
 )
 
-__all__ = ["refused_request", "refused_response"]
+__all__ = ["refused_request", "refused_response", "told_status"]
 
 _REASONS: Any = getattr(_events, "ErrorCode", None)
 _SILENTLY: Any = status_codes.NO_RESPONSE if _REASONS is None else _REASONS.KILL
@@ -27,3 +27,12 @@ def refused_request(stream: int) -> RequestProtocolError:
 def refused_response(stream: int) -> ResponseProtocolError:
     """The end of a response, for the client."""
     return ResponseProtocolError(stream, "refused", _SILENTLY)
+
+
+def told_status(error: ResponseProtocolError) -> int | None:
+    """The status under which a client is told of an error; None: it is not."""
+    if _REASONS is not None:
+        code: Any = error.code
+        status = code.http_status_code()
+        return None if status is None else int(status)
+    return None if error.code == _SILENTLY else int(error.code)

@@ -18,7 +18,6 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseEndOfMessage,
     ResponseTrailers,
 )
-from mitmproxy.proxy.utils import ReceiveBuffer
 
 __all__ = ["Http1Client", "Http1Server", "body_reader"]
 
@@ -59,8 +58,22 @@ class _Trailing:
         self._inner: Any = inner
         self.trailers: http.Headers | None = None
 
-    def __call__(self, buffer: ReceiveBuffer) -> object:
+    def __call__(self, buffer: Any) -> object:  # noqa: ANN401  # of h11, untyped
+        self._check_end_of_chunk(buffer)
         return self._kept(self._inner(buffer))
+
+    def _check_end_of_chunk(self, buffer: Any) -> None:  # noqa: ANN401
+        """Refuse a chunk that does not end where it says.
+
+        h11 before 0.15 skips two bytes there, whatever they are: what another reader
+        takes for the next chunk, or the next request, was not judged (CVE-2025-43859).
+        """
+        left = getattr(self._inner, "_bytes_to_discard", 0)
+        if not isinstance(left, int) or not left:
+            return
+        found = bytes(buffer._data[:left])  # noqa: SLF001  # to look without taking
+        if not b"\r\n"[-left:].startswith(found):
+            raise h11.RemoteProtocolError("a chunk does not end where it says")
 
     def read_eof(self) -> object:
         return self._kept(self._inner.read_eof())

@@ -1,11 +1,13 @@
 """Requests before they leave: judged, refused or rewritten (policy format: Network)."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 
 from mitmproxy import http
 
 from redlane.contexts.network.content import NetworkContent, RequestLine
+from redlane.decoding.charsets import from_utf8, to_utf8
 from redlane.decoding.encodings import decode_body
 from redlane.errors import ContentError
 from redlane.model.policy import Context
@@ -15,11 +17,12 @@ from redlane.proxy.answers import refusal_response
 from redlane.proxy.hosts import is_listed
 from redlane.proxy.judge import Answer, Asker, Judge
 from redlane.proxy.resolving import Resolver
-from redlane.proxy.rewriting import put_request
+from redlane.proxy.rewriting import put_body, put_request
 from redlane.proxy.settings import ProxySettings
 
 __all__ = ["Requests", "is_of_provider"]
 
+_CHARSET = re.compile(r"charset\s*=\s*(\"[^\"]*\"|[^;\s]*)", re.IGNORECASE)
 _PROVIDER = "the host is one of proxy.provider_hosts: its bodies are not judged"
 
 
@@ -79,7 +82,7 @@ class Requests:
         if answer.blocked:
             flow.response = refusal_response(answer)
         elif answer.content is not None:
-            self._put(flow, answer.content, b"", is_changeable=True)
+            self._put(flow, answer.content, b"", lambda body: body)
 
     async def _oversize(
         self, flow: http.HTTPFlow, asker: Asker, beginning: bytes
@@ -109,25 +112,37 @@ class Requests:
     async def _judge_body(
         self, flow: http.HTTPFlow, asker: Asker, body: bytes, *, is_changeable: bool
     ) -> None:
-        url = flow.request.url.encode("utf-8", "surrogateescape")
-        answer = await self._ask(flow, asker, url, body)
+        request = flow.request
+        url = request.url.encode("utf-8", "surrogateescape")
+        text, charset = to_utf8(body, request.headers.get("content-type", ""))
+        answer = await self._ask(flow, asker, url, text)
         if answer.blocked:
             flow.response = refusal_response(answer)
         elif answer.content is not None:
-            self._put(flow, answer.content, body, is_changeable=is_changeable)
+            body_of = partial(from_utf8, charset=charset) if is_changeable else None
+            self._put(flow, answer.content, text, body_of)
 
     def _put(
-        self, flow: http.HTTPFlow, content: bytes, body: bytes, *, is_changeable: bool
+        self,
+        flow: http.HTTPFlow,
+        content: bytes,
+        body: bytes,
+        body_of: Callable[[bytes], bytes] | None,
     ) -> None:
-        """Put what a Modify made in the request's place; what cannot be is refused."""
+        """Put what a Modify made in the request's place; what cannot be is refused.
+
+        `body_of` makes a body of text; None: the body is to stay as it is.
+        """
         request, settings = flow.request, self._settings()
         before = NetworkContent.of_request(
             _line(request), self._headers(request), body
         ).request()
         try:
             made = NetworkContent(content, ()).request()
-            if made.body != before.body and not is_changeable:
-                raise ValueError("the body is not all there, or cannot be decoded")  # noqa: TRY301
+            if made.body != before.body:
+                if body_of is None:
+                    raise ValueError("the body is not all there, or cannot be decoded")  # noqa: TRY301
+                put_body(request, body_of(made.body))
             put_request(request, made, before, with_headers=settings.scan_headers)
         except (ContentError, ValueError, UnicodeError) as error:
             reason = f"the rewritten request cannot be sent: {error}"
@@ -160,7 +175,7 @@ class Requests:
             line,
             self._headers(request),
             body,
-            request.headers.get("content-type", ""),
+            _in_utf8(request.headers.get("content-type", "")),
             addresses,
         )
         return await self._judge.judge(asker, Context.NETWORK, make, len(body), details)
@@ -178,12 +193,18 @@ class Requests:
         if not self._settings().scan_headers:
             return ()
         trailers = request.trailers.fields if request.trailers is not None else ()
-        return (*request.headers.fields, *trailers)
+        fields = (*request.headers.fields, *trailers)
+        return tuple((name.lower(), value) for name, value in fields)
 
 
 def is_of_provider(request: http.Request, settings: ProxySettings) -> bool:
     """Whether a request goes to a model provider that settings name."""
     return is_listed(request.host, request.port, settings.provider_hosts)
+
+
+def _in_utf8(content_type: str) -> str:
+    """The type of a body that is UTF-8 by now, whatever it came in."""
+    return _CHARSET.sub("charset=utf-8", content_type)
 
 
 def _line(request: http.Request) -> RequestLine:

@@ -8,6 +8,7 @@ from mitmproxy import http
 from redlane.contexts.inbound.content import InboundContent
 from redlane.decoding.charsets import from_utf8, to_utf8
 from redlane.decoding.encodings import decode_body
+from redlane.decoding.extraction import extracted
 from redlane.decoding.sniffing import Kind, sniff
 from redlane.errors import ContentError
 from redlane.model.policy import Context
@@ -62,15 +63,19 @@ class Responses:
         response = response_of(flow)
         fields = () if response.trailers is None else response.trailers.fields
         text = b"".join(b"%b: %b\n" % field for field in fields)
-        make = partial(_content, text, "text/plain")
-        answer = await self._judge.judge(asker, Context.INBOUND, make, len(text))
+        make = partial(_content, text)
+        answer = await self._judge.judge(
+            asker, Context.INBOUND, make, len(text), _where(flow)
+        )
         if answer.blocked or answer.content is not None:
             response.trailers = None
 
-    async def message(self, asker: Asker, body: bytes) -> Answer:
+    async def message(self, flow: http.HTTPFlow, asker: Asker, body: bytes) -> Answer:
         """What becomes of a WebSocket message of the server."""
-        make = partial(_content, body, "")
-        return await self._judge.judge(asker, Context.INBOUND, make, len(body))
+        make = partial(_content, body)
+        return await self._judge.judge(
+            asker, Context.INBOUND, make, len(body), _where(flow)
+        )
 
     async def piece(
         self, flow: http.HTTPFlow, asker: Asker, stream: EventStream
@@ -91,7 +96,9 @@ class Responses:
             state.piece = b""
             return
         make = partial(_events_content, events, stream.texts(events))
-        answer = await self._judge.judge(asker, Context.INBOUND, make, len(events))
+        answer = await self._judge.judge(
+            asker, Context.INBOUND, make, len(events), _where(flow)
+        )
         if answer.blocked:
             self._cut(flow, answer)
             return
@@ -135,8 +142,8 @@ class Responses:
         kind = response.headers.get("content-type", "")
         is_binary = bool(body) and sniff(body) is Kind.BINARY
         text, charset = (body, None) if is_binary else to_utf8(body, kind)
-        make = partial(_content, text, kind)
-        details = (_BINARY,) if is_binary else ()
+        make = partial(_content, text)
+        details = (*_where(flow), _BINARY) if is_binary else _where(flow)
         answer = await self._judge.judge(
             asker, Context.INBOUND, make, len(text), details
         )
@@ -165,10 +172,16 @@ class Responses:
         flow.response = refusal_response(Answer(True, None, reason))  # noqa: FBT003
 
 
-def _content(body: bytes, content_type: str) -> InboundContent:
-    return InboundContent(body, None, content_type)
+def _where(flow: http.HTTPFlow) -> tuple[str, ...]:
+    """What a response answers: without it nobody could decide on the response."""
+    return (f"the answer to {flow.request.method} {flow.request.url}",)
+
+
+def _content(text: bytes) -> InboundContent:
+    """A body that is UTF-8 already, or binary, whatever a page says of itself."""
+    return InboundContent(text, extracted(text, sniff(text)))
 
 
 def _events_content(events: bytes, texts: tuple[bytes, ...]) -> InboundContent:
-    extracted = InboundContent(events).texts
-    return InboundContent(events, tuple(dict.fromkeys((*extracted, *texts))))
+    found = extracted(events, sniff(events))
+    return InboundContent(events, tuple(dict.fromkeys((*found, *texts))))

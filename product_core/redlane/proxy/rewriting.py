@@ -37,7 +37,7 @@ def _has_no_body(message: http.Message) -> bool:
 def put_request(
     request: http.Request, made: Request, before: Request, *, with_headers: bool
 ) -> None:
-    """Another request line, headers and body, where they are others.
+    """Another request line and other headers, where they are others.
 
     Raises ValueError for a line that is none.
     """
@@ -45,8 +45,6 @@ def put_request(
         _put_line(request, made)
     if with_headers and made.headers != before.headers:
         _put_headers(request, made)
-    if made.body != before.body:
-        put_body(request, made.body)
 
 
 def _put_line(request: http.Request, made: Request) -> None:

@@ -14,12 +14,15 @@ from mitmproxy.proxy.layers.http import HttpStream, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     HttpEvent,
     RequestData,
+    RequestProtocolError,
     ResponseData,
     ResponseEndOfMessage,
     ResponseHeaders,
+    ResponseProtocolError,
 )
 
-from redlane.proxy.endings import refused_request, refused_response
+from redlane.proxy.answers import error_answer, error_page
+from redlane.proxy.endings import refused_request, refused_response, told_status
 
 __all__ = [
     "JudgedStream",
@@ -161,6 +164,29 @@ class JudgedStream(HttpStream):
     def _send(self, event: HttpEvent, *, to_server: bool = False) -> SendHttp:
         connection = self.context.server if to_server else self.context.client
         return SendHttp(event, connection)
+
+    def handle_protocol_error(
+        self, event: RequestProtocolError | ResponseProtocolError
+    ) -> layer.CommandGenerator[None]:
+        """Tell a client what is wrong with the server as what it is: a response."""
+        page = None
+        is_awaited = self.server_state == self.state_wait_for_response_headers
+        if isinstance(event, ResponseProtocolError) and is_awaited:
+            status = told_status(event)
+            if status is not None and self.client_state == self.state_done:
+                page = error_answer(status, error_page(status, event.message))
+        for command in super().handle_protocol_error(event):
+            is_telling = isinstance(command, SendHttp) and command.event is event
+            if page is not None and is_telling:
+                yield from self._whole(page)
+            else:
+                yield command
+
+    def _whole(self, response: http.Response) -> layer.CommandGenerator[None]:
+        content = response.raw_content or b""
+        yield self._send(ResponseHeaders(self.stream_id, response, end_stream=False))
+        yield self._send(ResponseData(self.stream_id, content))
+        yield self._send(ResponseEndOfMessage(self.stream_id))
 
     def state_stream_response_body(
         self, event: HttpEvent

@@ -85,7 +85,11 @@ def test_request_of_two_readings_goes_nowhere(
 
 
 @pytest.mark.parametrize(
-    "chunk", [b"0x5\r\nhello", b"5;a\nb\r\nhello", b"-5\r\nhello", b" 5\r\nhello"]
+    "chunk",
+    [
+        *(b"0x5\r\nhello", b"5;a\nb\r\nhello", b"-5\r\nhello", b" 5\r\nhello"),
+        *(b"1\r\naXX0\r\n\r\nGET /", b"1\r\na\rX0\r\n\r\nGET /"),
+    ],
 )
 def test_broken_chunks_go_nowhere(
     proxy: ProxyProcess, origin: RawOrigin, chunk: bytes

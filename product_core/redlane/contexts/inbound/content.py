@@ -56,4 +56,5 @@ class InboundContent(Content):
 
     def rewritten(self, change: Callable[[bytes], bytes]) -> "InboundContent":
         """Another body, whose text is extracted anew."""
-        return InboundContent(change(self.data))
+        made = change(self.data)  # UTF-8, whatever a page says of itself
+        return InboundContent(made, extracted(made, sniff(made)))
