@@ -170,7 +170,6 @@ WRAPPINGS = [
     _typed("utf-16-big", "text/plain", _to("utf-16-be")),
     _typed("utf-32", "application/octet-stream", _to("utf-32")),
     _typed("utf-8-with-mark", "text/plain", _to("utf-8-sig")),
-    _typed("ebcdic", "text/plain; charset=cp037", _to("cp037")),
     _typed("utf-7", "text/plain; charset=utf-7", _utf7),
     _typed("json-escapes", JSON, _escaped),
     _typed("json-escapes-as-text", "text/plain", _escaped),
