@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization as form
 from mitmproxy.certs import CertStore
 
 EVENT_GAP_SECONDS = 0.4
@@ -48,8 +49,6 @@ def context_of(directory: Path) -> ssl.SSLContext:
     entry = store.get_cert("localhost", x509.GeneralNames([x509.DNSName("localhost")]))
     key = store.default_privatekey
     path = directory / "localhost.pem"
-    from cryptography.hazmat.primitives import serialization as form  # noqa: PLC0415
-
     path.write_bytes(
         key.private_bytes(
             form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()
@@ -113,5 +112,4 @@ def send_events(connection: socket.socket) -> None:
         time.sleep(EVENT_GAP_SECONDS)
 
 
-if __name__ == "__main__":
-    main()
+main()
