@@ -128,6 +128,7 @@ KNOWN = {
         "its LICENSE.txt, which says `or any later version`",
         ("2013-2020 Giovanni Cannata",),
     ),
+    "mitmproxy-linux": Known("MIT", "its LICENSE"),
     "mitmproxy-rs": Known(
         "MIT",
         "the LICENSE of its later releases; wheels of before have none",
