@@ -38,6 +38,7 @@ def _post(ident: str, body: bytes, sent: bytes | None = None, **told: Any) -> Ro
 
 
 GZIPPED = {"content-encoding": "gzip"}
+UTF_16 = {"content-type": "text/plain; charset=utf-16"}
 ROWS = [
     Row("get", "GET BASE/text?get HTTP/1.1"),
     Row("query", "GET BASE/text?a=%20b&c=%C3%BC&d=1+2 HTTP/1.1"),
@@ -65,6 +66,7 @@ ROWS = [
         {"pieces": [b"one ", b"two"]},
         "PUT",
     ),
+    _post("utf-16", "ünï".encode(), "ünï".encode("utf-16"), headers=UTF_16),
 ]
 
 

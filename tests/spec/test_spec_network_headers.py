@@ -49,6 +49,12 @@ def test_header_lines_are_sorted(lab: Proxied, way: str) -> None:
     assert outcome.blocked_by == "sorted"
 
 
+def test_the_case_of_a_name_hides_nothing(lab: Proxied) -> None:
+    outcome = _get(lab, "h1", {"User-AGENT": "nosy/1.0"})
+
+    assert outcome.blocked_by == "agent"
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_the_credentials_of_the_proxy_are_left_out(lab: Proxied, way: str) -> None:
     assert _get(lab, way, {}).status == 200

@@ -184,7 +184,7 @@ def _peak(pid: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("direction", ["down"])
+@pytest.mark.parametrize("direction", ["down", "up"])
 def test_a_large_body_streams_in_little_memory(
     make_lab: MakeLab, direction: str
 ) -> None:

@@ -53,6 +53,7 @@ PROBES: dict[str, bytes] = {
     "chunk-size-of-junk": _post(CHUNKED, body=b"0x0\r\n\r\n" + INNER),
     "chunk-size-negative": _post(CHUNKED, body=b"-1\r\n\r\n" + INNER),
     "chunk-size-huge": _post(CHUNKED, body=b"f" * 20 + b"\r\n" + INNER),
+    "chunk-without-end": _post(CHUNKED, body=b"1\r\naXX0\r\n\r\n" + INNER),
     "two-hosts": _post(b"Host: other.test", LENGTH, body=INNER),
     "space-in-target": _post(LENGTH, body=INNER, line=b"POST TARGET a HTTP/1.1"),
     "no-version": _post(LENGTH, body=INNER, line=b"POST TARGET"),

@@ -173,6 +173,7 @@ DISAGREE = {
     "sni-and-host": ("other.test", "other.test"),
     "host-with-user": ("localhost", "localhost@other.test"),
     "two-hosts": ("localhost", "localhost\r\nHost: other.test"),
+    "no-host": ("localhost", ""),
 }
 
 
@@ -189,7 +190,7 @@ def test_names_that_disagree_are_blocked(lab: Proxied, row: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "authority", ["other.test", "localhost:1", "localhost@other.test"]
+    "authority", ["other.test", "localhost:1", "localhost@other.test", ""]
 )
 def test_an_authority_that_disagrees_is_blocked(lab: Proxied, authority: str) -> None:
     agent = lab.agent()

@@ -175,6 +175,15 @@ def test_a_body_is_rewritten(lab: Proxied, form: str, way: str) -> None:
     assert _said(lab, f"rewritten-{form}-{way}") == b"key [redacted] end"
 
 
+def test_the_rewritten_body_keeps_its_charset(lab: Proxied) -> None:
+    body = "ä secret-42 ß".encode("iso-8859-1")
+    kind = {"content-type": "text/plain; charset=iso-8859-1"}
+
+    lab.agent().post(f"{lab.http}/echo?in-latin", body, headers=kind)
+
+    assert _said(lab, "in-latin") == "ä [redacted] ß".encode("iso-8859-1")
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_longer_body_has_the_right_length(lab: Proxied, way: str) -> None:
     base, told = _base(lab, WAYS[way])

@@ -5,13 +5,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mitmproxy.proxy import commands
+from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
+
+from redlane.proxy.http2 import waiting_bytes
 
 __all__ = ["JudgedConnection"]
 
 _MOST_WHILE_HELD = 64
 """How many reads a connection is good for while a hook waits: of 64 KiB each."""
+
+_MOST_WAITING = 16 * 1024 * 1024
+"""How many bytes may wait for a slow reader of HTTP/2."""
 
 
 class JudgedConnection(ProxyConnectionHandler):
@@ -27,6 +32,7 @@ class JudgedConnection(ProxyConnectionHandler):
         self._waiting = 0
         self._reads = 0
         self._free = asyncio.Event()
+        self._moved = asyncio.Event()
 
     async def handle_hook(self, hook: commands.StartHook) -> None:
         """Run a hook, and count how many wait."""
@@ -45,11 +51,32 @@ class JudgedConnection(ProxyConnectionHandler):
                 self._free.set()
 
     async def drain_writers(self) -> None:
-        """Wait with the next read until the last ones are judged."""
+        """Wait with the next read until the last ones are judged, and have room."""
         await super().drain_writers()  # type: ignore[no-untyped-call]
-        if not self._waiting:
-            return
-        self._reads += 1
-        if self._reads > _MOST_WHILE_HELD:
-            self._free.clear()
-            await self._free.wait()
+        if self._waiting:
+            self._reads += 1
+            if self._reads > _MOST_WHILE_HELD:
+                self._free.clear()
+                await self._free.wait()
+        await self._room()
+
+    async def server_event(self, event: events.Event) -> None:
+        """Handle what has come; it may have made room."""
+        await super().server_event(event)
+        self._moved.set()
+
+    async def _room(self) -> None:
+        """Wait while too much waits for the other side.
+
+        Never both sides at once: what makes room for the one comes from the other.
+        """
+        own = self.transports.get(self.client)
+        from_client = own is not None and own.handler is asyncio.current_task()
+        while self._is_full(to_client=not from_client):
+            if self._is_full(to_client=from_client):
+                return
+            self._moved.clear()
+            await self._moved.wait()
+
+    def _is_full(self, *, to_client: bool) -> bool:
+        return waiting_bytes(self.client, to_client=to_client) > _MOST_WAITING

@@ -9,6 +9,7 @@ from mitmproxy.proxy.layers.http import _http1, _http2
 
 from redlane.proxy.answers import error_page, error_response
 from redlane.proxy.http1 import Http1Client, Http1Server, body_reader
+from redlane.proxy.http2 import Http2Client, Http2Server
 from redlane.proxy.streaming import JudgedStream
 from redlane.proxy.websockets import JudgedWebsocket
 
@@ -21,6 +22,8 @@ def use_own_layers() -> None:
         (http, "HttpStream", JudgedStream),
         (http, "Http1Server", Http1Server),
         (http, "Http1Client", Http1Client),
+        (http, "Http2Server", Http2Server),
+        (http, "Http2Client", Http2Client),
         (_http1, "make_body_reader", body_reader),
         (_http1, "make_error_response", error_response),
         (_http2, "format_error", error_page),

@@ -140,8 +140,8 @@ class Responses:
     ) -> None:
         response = response_of(flow)
         kind = response.headers.get("content-type", "")
-        is_binary = bool(body) and sniff(body) is Kind.BINARY
-        text, charset = (body, None) if is_binary else to_utf8(body, kind)
+        text, charset = to_utf8(body, kind)
+        is_binary = bool(text) and sniff(text) is Kind.BINARY
         make = partial(_content, text)
         details = (*_where(flow), _BINARY) if is_binary else _where(flow)
         answer = await self._judge.judge(
