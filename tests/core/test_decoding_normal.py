@@ -77,3 +77,27 @@ def test_many_marks_lose_nothing(letter: str) -> None:
 def test_lines_are_worked_on_alone_and_come_out_whole() -> None:
     text = "plain line that is long enough\n" * 50 + "\uff49gnore\n" + "more\n" * 9
     assert plain(text) == text.replace("\uff49", "i")
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("word " * 40 + "e\u0301", "word " * 40 + "\u00e9"),
+        ("word " * 40 + "e\u200b\u0301", "word " * 40 + "\u00e9"),
+        ("word " * 40 + "\u2026 \uff41\uff42", "word " * 40 + "... ab"),
+        ("\u00a8" + " word" * 40, " \u0308" + " word" * 40),
+    ],
+    ids=ascii,
+)
+def test_runs_among_ascii_are_as_in_the_whole(text: str, made: str) -> None:
+    assert plain(text) == made
+
+
+@given(
+    st.lists(
+        st.sampled_from("ae \u0301\u200b\uff41\u00e9\u1100\u1161\u00a8"), max_size=60
+    )
+)
+def test_sparse_runs_give_what_the_whole_gives(letters: list[str]) -> None:
+    text = "".join(letters)
+    assert plain(text + "-" * 2_000) == plain(text) + "-" * 2_000

@@ -9,7 +9,7 @@ import re
 
 from redlane.decoding.scanning import Table, replaced, rounds
 
-__all__ = ["json_strings", "without_escapes"]
+__all__ = ["json_pieces", "json_strings", "without_escapes"]
 
 _STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)"?+', re.DOTALL)
 _ESCAPE = re.compile(
@@ -24,10 +24,17 @@ _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\n"
 
 def json_strings(text: str) -> list[str]:
     """Every string in `text`, in its order, with escapes decoded."""
-    found: list[str] = []
+    return json_pieces(text)[0]
+
+
+def json_pieces(text: str) -> tuple[list[str], list[str]]:
+    """Every string in `text`, decoded, and what stands between them as it is."""
+    strings: list[str] = []
+    between: list[str] = []
     for parts in rounds(_STRING, text):
-        found.extend(_decoded(parts[1::2]))
-    return found
+        between.extend(dict.fromkeys(parts[::2]))
+        strings.extend(_decoded(parts[1::2]))
+    return strings, between
 
 
 def without_escapes(text: str) -> str:

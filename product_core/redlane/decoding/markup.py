@@ -76,6 +76,9 @@ _SILENT = _names(
 _BORDER = "\v"
 """Stands where a tag ends a word, or may; white space that nobody writes."""
 
+_SPACES = str.maketrans("\t\n\f\r", "    ")
+"""White space as a page shows it."""
+
 _TIGHT = re.compile(rf"{_BORDER}(?<=\w.){_BORDER}*+\w")
 
 
@@ -124,17 +127,19 @@ class Markup:
 
     @property
     def text(self) -> str:
-        """What there is to read, with a line for each block."""
-        return "".join(self.pieces).replace(_BORDER, "\n")
+        """What there is to read, on one line: its source may be broken anywhere."""
+        return " ".join("".join(self.pieces).split())
 
     @property
     def run_on(self) -> str:
-        """The same as one line, if that joins any words: `ig</div>nore`.
+        """The same without borders, if that joins any words: `ig</div>nore`.
 
         Readers that only drop the tags, and browsers for some tags, show it so.
         """
         joined = "".join(self.pieces)
-        return joined.replace(_BORDER, "") if _TIGHT.search(joined) else ""
+        if _TIGHT.search(joined) is None:
+            return ""
+        return " ".join(joined.replace(_BORDER, "").split())
 
 
 def read_markup(document: str) -> Markup:

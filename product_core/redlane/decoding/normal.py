@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable
 
 from redlane.decoding.entities import without_entities
+from redlane.decoding.scanning import Table
 
 __all__ = ["folded", "hidden", "normalised", "plain"]
 
@@ -33,8 +34,9 @@ _WORDS = {
 }
 """Characters that hold a word each: looked up, they take a tenth of the time."""
 
-_SHORT = 4
-"""Text with longer lines is worked on line by line: most are plain already."""
+_FOREIGN = re.compile("([^\x00-\x7f]+)")
+_SPARSE = 16
+"""Where only so many characters begin a run that is not ASCII, runs are worked on."""
 
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
@@ -58,12 +60,13 @@ def plain(text: str) -> str:
     """
     if text.isascii():
         return text
-    if len(text) < _SHORT or text.count("\n") * _SHORT > len(text):
-        return _in_plain_form(text)
-    lines = text.split("\n")
-    return "\n".join(
-        [line if line.isascii() else _in_plain_form(line) for line in lines]
-    )
+    parts = _FOREIGN.split(text, len(text) // _SPARSE)
+    if parts[-1].isascii():
+        parts[1::2] = map(_RUNS.__getitem__, parts[1::2])
+        # A mark at the beginning of a run belongs to the letter before it.
+        if not any(run and unicodedata.combining(run[0]) for run in parts[1::2]):
+            return "".join(parts)
+    return _in_plain_form(text)
 
 
 def folded(text: str) -> str:
@@ -103,6 +106,17 @@ def hidden(text: str) -> str:
     tags = (_spelt(run, _of_tag) for run in _TAGS.findall(text))
     selectors = (_spelt(run, _of_selector) for run in _SELECTORS.findall(text))
     return "\n".join((*tags, *selectors))
+
+
+class _Runs(Table):
+    """Runs of characters that are not ASCII, in plain form."""
+
+    def meaning(self, spelling: str) -> str:
+        """The run in plain form."""
+        return _in_plain_form(spelling)
+
+
+_RUNS = _Runs()
 
 
 def _spelt(run: str, value: Callable[[str], int]) -> str:

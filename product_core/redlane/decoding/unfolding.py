@@ -7,12 +7,12 @@ body is called is a hint and no more: whoever receives it may read it as somethi
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redlane.decoding.armour import armoured, readable_text, separated
 from redlane.decoding.charsets import charset_of, to_utf8
 from redlane.decoding.entities import without_entities
-from redlane.decoding.json_strings import json_strings, without_escapes
+from redlane.decoding.json_strings import json_pieces, without_escapes
 from redlane.decoding.multipart import TooManyPartsError, is_multipart, parts
 from redlane.decoding.normal import folded
 from redlane.decoding.percent import without_percent
@@ -32,8 +32,8 @@ _AT_LEAST = 64 * 1024
 _LEAST_ARMOURED = 12
 """The shortest run of letters that may be base64 of something worth a rule."""
 
-_MARK = "\uffff"
-"""Stands between pieces: it is no character, and nothing decodes across it."""
+_MARK = "\x1e"
+"""Stands between pieces: a separator of records, which nothing decodes across."""
 
 _FORM = re.compile(r"[^=&\s\"{}<>]{1,512}=[^\s\"{}<>]*\s*\Z")
 _FORM_TYPE = "x-www-form-urlencoded"
@@ -67,75 +67,85 @@ def unfold(body: bytes, content_type: str) -> Unfolded:
     """The texts inside `body`, and why they are not all, if they are not."""
     if not body:
         return Unfolded(())
-    pieces: list[str] = []
-    problem = ""
+    pieces, problem = _Pieces(), ""
     try:
-        pieces.extend(_pieces(body, content_type))
+        _take_apart(body, content_type, pieces)
     except TooManyPartsError as error:
         problem = str(error)
-    found = _unfolded(pieces, _TIMES * len(body) + _AT_LEAST, body)
+    found = _unfolded(pieces, body)
     return Unfolded(found.texts, problem or found.problem)
 
 
 def unfold_values(values: Sequence[bytes]) -> Unfolded:
     """The texts inside each of `values`, as those of a URL and of headers are."""
     texts = [each.decode(errors="replace") for each in values]
-    whole = b"".join(values)
-    return _unfolded(texts, _TIMES * len(whole) + _AT_LEAST, whole, own=False)
+    return _unfolded(_Pieces(between=texts), b"".join(values))
 
 
-def _unfolded(
-    pieces: list[str], left: int, body: bytes, *, own: bool = True
-) -> Unfolded:
-    """What is in `pieces`, of `left` characters at most; own ones count, if asked."""
-    problem = ""
-    pieces = [each for piece in pieces for each in piece.split(_MARK)]
-    given = set() if own else set(pieces)
-    found: dict[str, None] = {}
-    for _ in range(DEEPEST):
-        pieces = [each for each in dict.fromkeys(pieces) if each not in found]
-        left -= sum(map(len, pieces))
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """What a body is made of: texts, what stands between them, and other readings."""
+
+    texts: list[str] = field(default_factory=list)
+    between: list[str] = field(default_factory=list)
+    """What is looked into, but is no text by itself."""
+    readings: list[str] = field(default_factory=list)
+    """Texts in which there is nothing that is not in the pieces."""
+
+
+def _unfolded(pieces: _Pieces, body: bytes) -> Unfolded:
+    """What is in `pieces`, up to `DEEPEST` encodings deep."""
+    problem, left = "", _TIMES * len(body) + _AT_LEAST
+    found = dict.fromkeys(_apart(pieces.texts))
+    between = dict.fromkeys(_apart(pieces.between))
+    current = list(found | between)
+    for depth in range(DEEPEST):
+        left -= sum(map(len, current))
         if left < 0:
             problem = "the body unfolds into too much to be judged"
             break
-        found.update(dict.fromkeys(pieces))
-        pieces = _taken_off(_MARK.join(pieces)) if pieces else []
-    found.update(dict.fromkeys(pieces))
-    return Unfolded(
-        _given([each for each in found if each not in given], body), problem
-    )
+        new = _taken_off(_MARK.join(current)) if current else []
+        known = found | between if depth == 0 else found
+        current = [each for each in dict.fromkeys(new) if each not in known]
+        found.update(dict.fromkeys(current))
+    return Unfolded(_given((*found, *pieces.readings), body), problem)
 
 
-def _pieces(body: bytes, content_type: str) -> Iterator[str]:
-    """The body as text, and the pieces that it is made of."""
+def _apart(texts: Iterable[str]) -> Iterator[str]:
+    return (piece for text in texts for piece in text.split(_MARK))
+
+
+def _take_apart(body: bytes, content_type: str, pieces: _Pieces) -> None:
+    """Add the pieces of a body, or of each of its parts."""
+    if not is_multipart(body, content_type):
+        _read(body, content_type, pieces)
+        return
+    for part in parts(body, content_type):
+        pieces.texts.append(part.headers.decode(errors="replace"))
+        _read(part.content, part.content_type, pieces)
+
+
+def _read(body: bytes, content_type: str, pieces: _Pieces) -> None:
+    """Add the strings of JSON, the fields of a form, or the text."""
     text = _text(body, content_type)
-    yield text
-    if is_multipart(body, content_type):
-        for part in parts(body, content_type):
-            yield part.headers.decode(errors="replace")
-            yield from _simple_pieces(part.content, part.content_type)
-    else:
-        yield from _simple_pieces(body, content_type, text)
-
-
-def _simple_pieces(
-    body: bytes, content_type: str, text: str | None = None
-) -> Iterator[str]:
-    """The strings of JSON, the fields of a form, or whatever else a body is made of."""
-    if text is None:
-        text = _text(body, content_type)
-        yield text
     if text.lstrip(")]}',\ufeff \t\r\n").startswith(_JSON_STARTS) or (
         "json" in content_type and '"' in text
     ):
-        yield _MARK.join(json_strings(text))
-    elif _FORM_TYPE in content_type or _FORM.match(text):
-        yield text.translate(_FORM_BORDERS)
+        strings, between = json_pieces(text)
+        pieces.texts.extend(strings)
+        pieces.between.extend(between)
+        pieces.readings.append(text)
+        if "\\" in text:
+            pieces.readings.append(without_escapes(text))
+    else:
+        pieces.texts.append(text)
+        if _FORM_TYPE in content_type or _FORM.match(text):
+            pieces.texts.append(text.translate(_FORM_BORDERS))
     if "+A" in text and (charset_of(content_type) == "utf-7" or _UTF7.search(text)):
         with suppress(UnicodeDecodeError):
-            yield body.decode("utf-7")
+            pieces.texts.append(body.decode("utf-7"))
     if body.startswith(b"\x1f\x8b"):
-        yield readable_text(body) or ""
+        pieces.texts.append(readable_text(body) or "")
 
 
 def _text(body: bytes, content_type: str) -> str:
