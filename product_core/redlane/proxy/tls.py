@@ -1,9 +1,11 @@
 """TLS on both sides: certificates of our own for clients, real ones from servers."""
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from mitmproxy import certs, ctx, http, tls
@@ -50,6 +52,23 @@ class Interception(TlsConfig):
         super().tls_start_client(tls_start)
 
 
+class _Store(certs.CertStore):
+    """mitmproxy's own, whose certificates name no list of revoked ones.
+
+    mitmproxy 12 would have them name one that it serves itself (see `request`).
+    """
+
+    def get_cert(
+        self,
+        commonname: str | None,
+        sans: Iterable[x509.GeneralName],
+        organization: str | None = None,
+        *_: object,
+    ) -> certs.CertStoreEntry:
+        """A certificate of these names."""
+        return super().get_cert(commonname, sans, organization)
+
+
 def _store(pem: bytes) -> certs.CertStore:
     """A store of certificates, signed by the authority in `pem`."""
     key = load_pem_private_key(pem, None)
@@ -57,4 +76,6 @@ def _store(pem: bytes) -> certs.CertStore:
         raise ValueError("the key of the authority is not one of RSA")  # noqa: TRY004
     without_parameters: Any = None  # of Diffie-Hellman over finite fields: curves do
     authority = certs.Cert.from_pem(pem)
-    return certs.CertStore(key, authority, None, without_parameters)
+    has_list = hasattr(certs, "dummy_crl")
+    lists: Any = {"default_crl": b""} if has_list else {}
+    return _Store(key, authority, None, dhparams=without_parameters, **lists)
