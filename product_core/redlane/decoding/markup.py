@@ -76,9 +76,6 @@ _SILENT = _names(
 _BORDER = "\v"
 """Stands where a tag ends a word, or may; white space that nobody writes."""
 
-_SPACES = str.maketrans("\t\n\f\r", "    ")
-"""White space as a page shows it."""
-
 _TIGHT = re.compile(rf"{_BORDER}(?<=\w.){_BORDER}*+\w")
 
 
