@@ -77,7 +77,9 @@ def parts(guarded: Home) -> Iterator[Parts]:
     def loader() -> Any:
         return load(paths, find_plugins())
 
-    made = build(paths, Options("nothing"), Rules(loader, loader()), {}, booted_since=False)
+    made = build(
+        paths, Options("nothing"), Rules(loader, loader()), {}, booted_since=False
+    )
     yield made
     made.close()
 
