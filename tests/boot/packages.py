@@ -9,7 +9,7 @@ __all__ = ["BUILT", "NAMES", "ROOT", "apt", "install", "latest"]
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "dist" / "deb"
-NAMES = ("redlane", "redlane-hub", "redlane-plugin-syscall")
+NAMES = ("redlane", "redlane-hub", "redlane-plugin-syscall", "redlane-proxy")
 INSTALL_SECONDS = 300.0
 
 

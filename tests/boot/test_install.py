@@ -31,9 +31,13 @@ def test_services_wait_for_the_first_request(machine: Machine, service: str) -> 
     assert state(machine, service, "UnitFileState") == "static"
 
 
-@pytest.mark.parametrize("service", SERVICES)
-def test_service_is_exposed_to_little(machine: Machine, service: str) -> None:
-    command = ("systemd-analyze", "security", "--no-pager", "--threshold=15", service)
+@pytest.mark.parametrize(("service", "most"), [*zip(SERVICES, (24, 11), strict=True)])
+def test_service_is_exposed_to_little(
+    machine: Machine, service: str, most: int
+) -> None:
+    """In tenths; the network that the proxy needs costs the daemon's nine of them."""
+    threshold = f"--threshold={most}"
+    command = ("systemd-analyze", "security", "--no-pager", threshold, service)
     done = machine.run(command, check=False)
     assert done.returncode == 0, done.stdout[-1500:]
 

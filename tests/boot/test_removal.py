@@ -1,5 +1,6 @@
 """What was installed and used leaves nothing when it is purged."""
 
+import json
 import re
 from pathlib import Path
 
@@ -35,9 +36,14 @@ def with_needs(machine: Machine, debs: tuple[Path, ...]) -> None:
 
 def use(machine: Machine) -> None:
     """Have everything write what it writes."""
+    settings = json.loads(machine.read("/etc/redlane/settings.json"))
+    intercepting = {**settings, "tls": {"intercept": True}}
+    machine.write("/etc/redlane/settings.json", json.dumps(intercepting))
     start(machine)
     add_user(machine, "ada")
     assert guarded(machine, "rm -rf ~", user="ada").returncode == 126
+    for path in ("/var/lib/redlane/ca/key.pem", "/run/redlane/proxy.port"):
+        machine.run(("test", "-e", path))
     ada = {"email": "ada@example.org", "password": "correct horse"}
     assert hub(machine, "/api/v1/register", ada).status == 201
     machine.write("/etc/redlane/policies/our-own.json", "[]")

@@ -4,6 +4,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -192,7 +193,8 @@ def test_plain_calls_are_answered_without_python(calls: Machine) -> None:
 
 def test_service_is_given_nothing_for_it(calls: Machine) -> None:
     """Who starts a session supervises it: the daemon answers questions, as before."""
-    assert not state(calls, "redlane.service", "DropInPaths")
+    found = state(calls, "redlane.service", "DropInPaths").split()
+    assert {Path(each).name for each in found} == {"redlane-proxy.conf"}
 
 
 @pytest.fixture(scope="module")

@@ -51,8 +51,11 @@ def upgraded(
     tree: Path, debs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Upgraded]:
     place = tmp_path_factory.mktemp("older")
-    changed = ((EDITED, UNTOUCHED), (HUB_SETTINGS,), ())
-    older = map(previous, debs, [place] * len(debs), changed)
+    changed = {"redlane": (EDITED, UNTOUCHED), "redlane-hub": (HUB_SETTINGS,)}
+    older = [
+        previous(each, place, changed.get(each.name.partition("_")[0], ()))
+        for each in debs
+    ]
     binds = {"/debs": debs[0].parent, "/older": place}
     with booted(tree, binds) as machine:
         names = (f"/older/{each.name}" for each in older)
