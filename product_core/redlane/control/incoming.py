@@ -21,12 +21,17 @@ class Incoming:
     costs one system call; the deadlines are those of polls and of the kernel.
     """
 
-    def __init__(self, connection: socket.socket, seconds: float) -> None:
-        """Once something begins, `seconds` is how long it may take, either way."""
+    def __init__(
+        self, connection: socket.socket, seconds: float, begun: bytes = b""
+    ) -> None:
+        """Once something begins, `seconds` is how long it may take, either way.
+
+        `begun` has come already.
+        """
         self._connection = connection
         self._seconds = seconds
         self._deadline = 0.0
-        self._buffer = bytearray()
+        self._buffer = bytearray(begun)
         connection.setblocking(True)  # noqa: FBT003  # positional only
         limit = _TIMEVAL.pack(int(seconds), 0)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)

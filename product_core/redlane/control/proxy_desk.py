@@ -4,24 +4,30 @@ The proxy parses what strangers send, so nothing of what it says is believed: wh
 request is, the token tells, and what is no question of a known form is a Block.
 """
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from redlane.control.lane_questions import (
+    LaneQuestion,
+    OnHold,
+    QuestionError,
+    answer_of,
+    block_frame,
+    failed_frame,
+    read_question,
+)
 from redlane.control.metrics import Metrics
 from redlane.control.proxy_frames import ProxyFrame
 from redlane.control.proxy_tokens import ProxyTokens
 from redlane.engine.boundary import fail_closed, one_line
-from redlane.errors import ContentError, RedlaneError
+from redlane.errors import ContentError
 from redlane.gate import Gate, Judgement, why_stopped
 from redlane.model.content import Content, TextContent
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision, Verdict
-from redlane.state.reviews import Review
 from redlane.state.sessions import Session, SessionState, SessionTable
 
-__all__ = ["OnHold", "ProxyDesk", "Traffic", "block_frame"]
+__all__ = ["ProxyDesk", "Traffic"]
 
 Traffic = Callable[[Context, bytes, Sequence[bytes], str], Content]
 """How the bytes of a request or response, and texts out of it, become content.
@@ -32,28 +38,8 @@ Last comes why these texts are not all that is in it, or "".
 ComesFrom = Callable[[str, object, object], bool]
 """Whether a client, known by its address and connection, is in a session."""
 
-OnHold = Callable[[Review], None]
-
 _CONTEXTS = {each.value: each for each in (Context.NETWORK, Context.INBOUND)}
 _RECORDED = (Decision.ALLOW, Decision.FLAG, Decision.BLOCK)
-_MOST_DETAILS = 20
-
-_log = logging.getLogger(__name__)
-
-
-class _QuestionError(RedlaneError):
-    """What the proxy asks is no question."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What is asked, apart from whose it is."""
-
-    context: Context
-    data: bytes
-    texts: tuple[bytes, ...]
-    problem: str
-    details: tuple[str, ...]
 
 
 class ProxyDesk:
@@ -98,31 +84,35 @@ class ProxyDesk:
 
         `session` is what `session` has given for it, if that was asked already.
         """
-        return fail_closed(partial(self._answer, frame, on_hold, session), _failed)
+        return fail_closed(partial(self._answer, frame, on_hold, session), failed_frame)
+
+    def refusal(self) -> ProxyFrame:
+        """The answer to a question without the credential of a running session."""
+        reason = "there is no running session of that credential"
+        return block_frame(reason, refused="credential")
 
     def _answer(
         self, frame: ProxyFrame, on_hold: OnHold, session: Session | None
     ) -> ProxyFrame:
         session = session or self.session(frame.document)
         if session is None:
-            reason = "there is no running session of that credential"
-            return block_frame(reason, refused="credential")
-        question = _question(frame)
+            return self.refusal()
+        question = read_question(frame, _CONTEXTS)
         match frame.document.get("kind"):
             case "judge":
                 judgement = self._judge(question, session, on_hold)
             case "record":
                 judgement = self._record(question, session, frame.document)
             case _:
-                raise _QuestionError("there is no question of that kind")
+                raise QuestionError("there is no question of that kind")
         verdict = judgement.verdict
         self._metrics.count_verdict(
             verdict.context, verdict.decision.value, judgement.latency_ms
         )
-        return _answer_of(judgement)
+        return answer_of(judgement)
 
     def _judge(
-        self, question: _Question, session: Session, on_hold: OnHold
+        self, question: LaneQuestion, session: Session, on_hold: OnHold
     ) -> Judgement:
         try:
             content = self._traffic(
@@ -136,7 +126,7 @@ class ProxyDesk:
         )
 
     def _record(
-        self, question: _Question, session: Session, document: Mapping[str, object]
+        self, question: LaneQuestion, session: Session, document: Mapping[str, object]
     ) -> Judgement:
         """Write down what the settings have decided, and not a policy."""
         content = TextContent(question.context, question.data)
@@ -145,7 +135,7 @@ class ProxyDesk:
             return self._gate.refuse(content, session, stopped)
         decision = document.get("verdict")
         if decision not in {each.value for each in _RECORDED}:
-            raise _QuestionError("there is no verdict of that name to record")
+            raise QuestionError("there is no verdict of that name to record")
         verdict = Verdict(
             Decision(decision),
             one_line(str(document.get("reason") or "")),
@@ -153,55 +143,3 @@ class ProxyDesk:
             context=question.context,
         )
         return self._gate.record(content, session, verdict, details=question.details)
-
-
-def _question(frame: ProxyFrame) -> _Question:
-    """Raises _QuestionError for what has not the form of one."""
-    context = _CONTEXTS.get(str(frame.document.get("context")))
-    details = frame.document.get("details") or []
-    if context is None or not frame.blobs or not isinstance(details, list):
-        raise _QuestionError("the question has not the form of one")
-    data, *texts = frame.blobs
-    lines = tuple(one_line(str(each)) for each in details[:_MOST_DETAILS])
-    problem = one_line(str(frame.document.get("problem") or ""))
-    return _Question(context, data, tuple(texts), problem, lines)
-
-
-def _answer_of(judgement: Judgement) -> ProxyFrame:
-    verdict = judgement.verdict
-    decision = verdict.decision
-    blobs: tuple[bytes, ...] = ()
-    if decision is Decision.MODIFY:
-        if verdict.content is None:
-            return block_frame("the rewritten content is missing")
-        blobs = (verdict.content,)
-    document = {
-        "verdict": decision.value,
-        "policy": verdict.policy,
-        "reason": verdict.reason,
-        "suggestion": verdict.suggestion,
-        "event": judgement.event,
-        "modified_by": verdict.modified_by,
-        "refused": None,
-    }
-    return ProxyFrame(document, blobs)
-
-
-def block_frame(reason: str, refused: str | None = None) -> ProxyFrame:
-    """A Block that no event is written of; `refused` names what it is about."""
-    return ProxyFrame(
-        {
-            "verdict": Decision.BLOCK.value,
-            "policy": None,
-            "reason": reason,
-            "suggestion": None,
-            "event": None,
-            "modified_by": None,
-            "refused": refused,
-        }
-    )
-
-
-def _failed(reason: str) -> ProxyFrame:
-    _log.error("a question of the proxy failed: %s", reason)
-    return block_frame(f"blocked because of a failure: {reason}")

@@ -1,44 +1,12 @@
-"""The lanes between daemon and proxy: on each, one question at a time is answered.
+"""The lanes between daemon and proxy: connections that the proxy opened."""
 
-A lane is a connection that the proxy opened, and has a thread of its own. Whoever hangs
-up while something is held takes its review back.
-"""
-
-import logging
 import socket
-import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
 
-from redlane.control.crowd import Crowd
-from redlane.control.hangup import Hangup
-from redlane.control.incoming import Incoming
-from redlane.control.proxy_desk import ProxyDesk, block_frame
-from redlane.control.proxy_frames import (
-    HEAD_BYTES,
-    ProxyFrame,
-    ProxyFrameError,
-    body_length,
-    document_length,
-    frame_of,
-    pack,
-    read_document,
-)
-from redlane.control.room import Room
-from redlane.state.reviews import Review
-from redlane.state.sessions import Session
+from redlane.control.lane_server import CountedSession, LaneServer
+from redlane.control.proxy_desk import ProxyDesk
 
 __all__ = ["ProxyLanes"]
-
-_MOST_LANES = 512
-_MOST_OF_USER = 64
-_MOST_BYTES_OF_USER = 64 * 1024 * 1024
-_FRAME_SECONDS = 30.0
-
-_log = logging.getLogger(__name__)
-
-CountedSession = Callable[[str], str | None]
-"""By a session's id, the name under which its questions are counted, if they are."""
 
 
 class ProxyLanes:
@@ -55,92 +23,12 @@ class ProxyLanes:
         By `counted` the questions of one user are bounded, and what they hold.
         """
         self._desk = desk
-        self._take_back = take_back
-        self._crowd = Crowd(_MOST_OF_USER, counted)
-        self._room = Room(_MOST_BYTES_OF_USER, counted)
-        self._lock = threading.Lock()
-        self._open: set[socket.socket] = set()
-        self._closed = False
+        self._server = LaneServer(take_back, counted)
 
     def serve(self, lane: socket.socket) -> None:
         """Serve a lane in a thread of its own; one too many is hung up."""
-        with self._lock:
-            refused = self._closed or len(self._open) >= _MOST_LANES
-            if not refused:
-                self._open.add(lane)
-        if refused:
-            lane.close()
-            return
-        try:
-            threading.Thread(
-                target=self._run, args=(lane,), name="lane", daemon=True
-            ).start()
-        except RuntimeError:
-            _log.exception("no more threads for the proxy's lanes")
-            self._hang_up(lane)
+        self._server.serve(lane, self._desk)
 
     def close(self) -> None:
         """Hang up every lane, whatever is asked there."""
-        with self._lock:
-            self._closed = True
-            for lane in self._open:
-                with suppress(OSError):
-                    lane.shutdown(socket.SHUT_RDWR)
-
-    def _run(self, lane: socket.socket) -> None:
-        try:
-            incoming = Incoming(lane, _FRAME_SECONDS)
-            while self._serve_one(lane, incoming):
-                pass
-        except (OSError, ProxyFrameError) as error:
-            _log.debug("a lane of the proxy has ended: %s", error)
-        finally:
-            self._hang_up(lane)
-
-    def _hang_up(self, lane: socket.socket) -> None:
-        with self._lock:
-            self._open.discard(lane)
-        lane.close()
-
-    def _serve_one(self, lane: socket.socket, incoming: Incoming) -> bool:
-        """Answer one question; False when the lane is hung up in place of one."""
-        head = incoming.head(HEAD_BYTES)
-        if head is None:
-            return False
-        length = document_length(head)
-        left = body_length(head) - length
-        document = read_document(incoming.take(length))
-        session = self._desk.session(document)
-        with ExitStack() as stack:
-            full = "" if session is None else self._why_full(stack, session, left)
-            if session is None or full:
-                incoming.skip(left)
-                answer = block_frame(
-                    full or "there is no running session of that credential",
-                    None if full else "credential",
-                )
-            else:
-                frame = frame_of(document, incoming.take(left))
-                answer = self._answered(lane, frame, session)
-            lane.sendall(b"".join(pack(answer.document, answer.blobs)))
-        return True
-
-    def _why_full(self, stack: ExitStack, session: Session, size: int) -> str:
-        """Why a user's question has no place; one that has keeps it with `stack`."""
-        leave = self._crowd.enter(session.id)
-        if leave is None:
-            return "too many requests of yours at once"
-        stack.callback(leave)
-        if not stack.enter_context(self._room.taken(session.id, size)):
-            return "too much of yours is in work"
-        return ""
-
-    def _answered(
-        self, lane: socket.socket, frame: ProxyFrame, session: Session
-    ) -> ProxyFrame:
-        with Hangup(lane) as hangup:
-
-            def on_hold(review: Review) -> None:
-                hangup.call(lambda: self._take_back(review.id))
-
-            return self._desk.answer(frame, on_hold, session)
+        self._server.close()

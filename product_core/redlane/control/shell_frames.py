@@ -3,6 +3,9 @@
 One line, `REDLANE 1 <cwd length> <before length> <body length>`, then the working
 directory, what the same shell has run before, and the command with the arguments that
 follow it, each after a NUL. Nothing comes after that.
+
+A connection that begins with LANE is none of the wrapper's: more than one question is
+asked on it.
 """
 
 import re
@@ -13,7 +16,10 @@ from dataclasses import dataclass
 
 from redlane.control.server import MOST_BODY_BYTES
 
-__all__ = ["Frame", "FrameError", "read_frame"]
+__all__ = ["LANE", "Frame", "FrameError", "LaneBegunError", "read_frame"]
+
+LANE = b"REDLANE LANE 1\n"
+"""How a lane begins."""
 
 _LENGTH = rb"(0|[1-9][0-9]{0,7})"
 _HEAD = re.compile(rb"REDLANE 1 %b %b %b\n" % (_LENGTH, _LENGTH, _LENGTH))
@@ -24,6 +30,15 @@ _PIECE = 64 * 1024
 
 class FrameError(Exception):
     """What was sent is no question."""
+
+
+class LaneBegunError(Exception):
+    """It is a lane; `begun` is what has come of it behind the first line."""
+
+    def __init__(self, begun: bytes) -> None:
+        """Keep what would be missed."""
+        super().__init__("a lane")
+        self.begun = begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +57,8 @@ def read_frame(
 ) -> Frame:
     """The question that `connection` sends; `admit` is told its length first.
 
-    Raises FrameError for anything else, and OSError when it is not there in time.
+    Raises FrameError for anything else, LaneBegunError for a lane, and OSError when it
+    is not there in time.
     """
     deadline = time.monotonic() + seconds
     data = bytearray()
@@ -74,6 +90,8 @@ def _take_lengths(data: bytearray) -> tuple[int, int, int] | None:
     """Take the first line off `data`, once it is there."""
     found = _HEAD.match(data)
     if found is None:
+        if data.startswith(LANE):
+            raise LaneBegunError(bytes(data[len(LANE) :]))
         if len(data) >= _LONGEST_HEAD or b"\n" in data:
             raise FrameError("the first line is none of ours")
         return None

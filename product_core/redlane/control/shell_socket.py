@@ -3,6 +3,7 @@
 Every command waits for this, so a thread that sleeps in accept() does all of it: no
 other has to be woken. Threads are added when none is left waiting, and never end.
 What wakes one without a question is a connection of our own, which asks for nothing.
+A connection that turns out to be a lane goes on in a thread that is not one of these.
 """
 
 import logging
@@ -21,7 +22,12 @@ from redlane.control.peers import Peer, peer_of
 from redlane.control.protocol import block_line, held_line
 from redlane.control.room import Room
 from redlane.control.server import MOST_BODY_BYTES
-from redlane.control.shell_frames import Frame, FrameError, read_frame
+from redlane.control.shell_frames import (
+    Frame,
+    FrameError,
+    LaneBegunError,
+    read_frame,
+)
 from redlane.state.reviews import Review
 
 __all__ = ["ShellSocket"]
@@ -36,6 +42,7 @@ _PAUSE_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
 Answer = Callable[[Frame, Peer, Callable[[Review], None]], bytes]
+ServeLane = Callable[[socket.socket, Peer, bytes], None]
 
 
 class ShellSocket:
@@ -47,14 +54,16 @@ class ShellSocket:
         path: Path,
         answer: Answer,
         take_back: Callable[[str], None],
+        serve_lane: ServeLane,
         alive: Callable[[], None] = lambda: None,
         counted: Counted = lambda _: None,
     ) -> None:
         """Answer with `answer`; `take_back` lets go of a review that nobody awaits.
 
-        `path` is the listener's. `alive` is called behind each `check`, when
-        connections are accepted indeed. By `counted` those of one user are bounded,
-        and what they send.
+        `path` is the listener's. `serve_lane` is given each lane, who opened it, and
+        what has come over it. `alive` is called behind each `check`, when connections
+        are accepted indeed. By `counted` those of one user are bounded, and what they
+        send.
         """
         self._listener = listener
         self._knocks = Knocks(path)
@@ -62,6 +71,7 @@ class ShellSocket:
         self._room = Room(MOST_BODY_BYTES, counted)
         self._answer = answer
         self._take_back = take_back
+        self._serve_lane = serve_lane
         self._alive = alive
         self._is_checked = False
         self._changed = threading.Condition()
@@ -160,7 +170,8 @@ class ShellSocket:
 
     def _serve(self, connection: socket.socket) -> None:
         """Answer one question; raises FrameError or OSError when there is none."""
-        with closing(peer_of(connection)) as peer:
+        with ExitStack() as stack:
+            peer = stack.enter_context(closing(peer_of(connection)))
             if self._knocks.is_one(peer):
                 return
             leave = self._crowd.enter(peer)
@@ -169,6 +180,9 @@ class ShellSocket:
                 return
             try:
                 self._serve_peer(connection, peer)
+            except LaneBegunError as lane:
+                stack.pop_all()  # both are whose lane it is from here on
+                self._serve_lane(connection.dup(), peer, lane.begun)
             finally:
                 leave()
 

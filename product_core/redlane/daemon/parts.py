@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from redlane.contexts.inbound.message import MessageContent
+from redlane.contexts.mcp.content import ToolCallContent
 from redlane.control.access import Door
 from redlane.control.app import Collaborators
 from redlane.control.changes import Changes
 from redlane.control.held_calls import HeldCalls
+from redlane.control.member_desk import MemberDesk, Messages, Pieces
+from redlane.control.member_lanes import MemberLanes
 from redlane.control.membership import Membership, Place
 from redlane.control.metrics import Metrics
 from redlane.control.processes import Ancestry
@@ -24,6 +28,7 @@ from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.daemon.tenancy import tenancy
 from redlane.gate import Gate
+from redlane.model.content import Content
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
 from redlane.state.places import Places
@@ -40,6 +45,7 @@ class Parts(Collaborators):
 
     paths: Paths
     proxying: Proxying
+    members: MemberLanes
 
     def restore_sessions(self, starter: Ancestry) -> list[str]:
         """Take up the sessions of a daemon that was killed.
@@ -111,13 +117,21 @@ def build(
     bench = Bench(gate, table, membership, reviews, metrics)
     proxying = build_proxying(paths, environ, rules, served, bench)
     facts = _facts(paths, options)
+    door = Door(served.admission, membership)
+    members = MemberLanes(
+        MemberDesk(door, sessions, gate, metrics, _messages(rules)),
+        reviews.cancel,
+        served.counted,
+        served.counted_session,
+    )
     rendering = _rendering(facts, rules, default_role, bench, sessions, held, proxying)
     return Parts(
         paths=paths,
         proxying=proxying,
         proxy=proxying,
         contents=served.contents,
-        door=Door(served.admission, membership),
+        door=door,
+        members=members,
         counted=served.counted,
         gate=gate,
         table=table,
@@ -130,6 +144,22 @@ def build(
         held=held,
         changes=changes,
         reload=partial(_reload, rules, paths, metrics, changes, proxying),
+    )
+
+
+def _messages(rules: Rules) -> Messages:
+    """What members' questions are about, as content."""
+
+    def message(
+        values: tuple[bytes, ...], texts: tuple[bytes, ...]
+    ) -> tuple[Content, Pieces]:
+        content = MessageContent(values, texts)
+        return content, content
+
+    return Messages(
+        ToolCallContent.from_json,
+        message,
+        lambda: rules.loaded.settings.inbound_scan.enabled,
     )
 
 

@@ -42,6 +42,7 @@ class Running:
             parts.paths.shell_socket,
             shell_desk(parts).answer,
             parts.reviews.cancel,
+            parts.members.serve,
             notifier.alive,
             parts.counted,
         )

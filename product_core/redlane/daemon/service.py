@@ -130,6 +130,7 @@ def _serve(
         report(Outcome(os.getpid(), notes=tuple(notes)))
     parts.proxying.resume()
     running.run()
+    parts.members.close()
     parts.proxying.stop()
     listeners.remove()
     parts.close()

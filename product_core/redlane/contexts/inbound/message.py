@@ -1,0 +1,45 @@
+"""A message to an agent as content: several texts, each of which may be rewritten."""
+
+from collections.abc import Callable, Sequence
+
+from redlane.contexts.inbound.content import InboundContent
+from redlane.decoding.extraction import extracted
+from redlane.decoding.sniffing import Kind, sniff
+
+__all__ = ["MessageContent", "message_texts"]
+
+_TEXT_HEAD = b"." * 4096
+"""Before strings of JSON, so that nothing takes them for a picture: they are text."""
+
+
+class MessageContent(InboundContent):
+    """The texts of a message, a line each; a Modify rewrites one after the other."""
+
+    __slots__ = ("_made", "_values")
+
+    def __init__(self, values: Sequence[bytes], texts: Sequence[bytes]) -> None:
+        """Take texts, and what Block and Flag see besides."""
+        super().__init__(b"\n".join(values), texts)
+        self._values = tuple(values)
+        self._made: MessageContent | None = None
+
+    def rewritten(self, change: Callable[[bytes], bytes]) -> "MessageContent":
+        """The message with each of its texts changed."""
+        values = tuple(map(change, self._values))
+        self._made = MessageContent(values, message_texts(values))
+        return self._made
+
+    def pieces(self, data: bytes) -> tuple[bytes, ...] | None:
+        """The texts of what it was rewritten to last, if that is `data`."""
+        made = self._made
+        return made._values if made is not None and made.data == data else None  # noqa: SLF001  # its own kind
+
+
+def message_texts(values: Sequence[bytes]) -> tuple[bytes, ...]:
+    """The texts of a message in plain form, those inside JSON documents included."""
+    joined = b"\n".join(values)
+    found = dict.fromkeys(extracted(joined, sniff(_TEXT_HEAD + joined)))
+    for value in values:
+        if value.lstrip()[:1] in {b"{", b"["}:
+            found |= dict.fromkeys(extracted(value, Kind.JSON))
+    return tuple(found)
