@@ -34,6 +34,7 @@ class CommandEntry:
 COMMANDS = (
     CommandEntry("run", "run", "run an agent, guarded, in a session of its own"),
     CommandEntry("try", "run", "a guarded shell on the starter policies"),
+    CommandEntry("mcp", "mcp", "run an MCP server, and judge what passes"),
     CommandEntry("shell", "shell", "a shell whose every command is judged"),
     CommandEntry("validate", "validate", "judge one piece of content"),
     CommandEntry("config", "config", "check policies, roles and settings"),

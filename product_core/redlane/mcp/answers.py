@@ -1,0 +1,76 @@
+"""What a client or a server is told in the place of what was blocked: JSON-RPC errors.
+
+MCP leaves the codes from -32000 to -32019 to implementations, of which SDKs use a few.
+"""
+
+import json
+from collections.abc import Iterable
+
+from redlane.mcp.asking import Answer
+from redlane.mcp.frames import Frame, Kind, Message
+
+__all__ = ["BLOCKED", "NOT_JUDGED", "abandoned", "broken", "refusals"]
+
+BLOCKED = -32010
+"""A policy, or the session's state, does not let it pass."""
+NOT_JUDGED = -32011
+"""Nobody could judge it, so it does not pass."""
+_PARSE_ERROR = -32700
+
+
+def refusals(
+    frame: Frame, kind: Kind, answer: Answer, about: Message | None = None
+) -> bytes | None:
+    """The line that answers all of a frame's messages of one kind; None without any.
+
+    `about` is the message that was blocked, and the others with it.
+    """
+    made = [
+        _error(each.id, answer, is_other=about is not None and each is not about)
+        for each in frame.messages
+        if each.kind is kind
+    ]
+    if not made:
+        return None
+    return _line(made if frame.is_batch else made[0])
+
+
+def broken(reason: str) -> bytes:
+    """The line for a message that cannot be read, whose id nobody knows."""
+    error = {"code": _PARSE_ERROR, "message": f"refused by Redlane: {reason}"}
+    return _line({"jsonrpc": "2.0", "id": None, "error": error})
+
+
+def abandoned(id_: object, reason: str) -> bytes:
+    """The line for a request that gets no answer any more."""
+    return _line(_error(id_, Answer(blocked=True, reason=reason), is_other=False))
+
+
+def _error(id_: object, answer: Answer, *, is_other: bool) -> dict[str, object]:
+    if answer.failed:
+        message = f"Redlane cannot judge this, so it is blocked: {answer.reason}"
+    else:
+        by = f" by policy {answer.policy!r}" if _untold(answer) else ""
+        message = f"blocked by Redlane{by}: {answer.reason}"
+    if is_other:
+        message = f"sent together with what was {message}"
+    data = {"policy": answer.policy, "reason": answer.reason, "event": answer.event}
+    if answer.suggestion:
+        data["suggestion"] = answer.suggestion
+        message += f"; instead: {answer.suggestion}"
+    code = NOT_JUDGED if answer.failed else BLOCKED
+    return {
+        "jsonrpc": "2.0",
+        "id": id_,
+        "error": {"code": code, "message": message, "data": data},
+    }
+
+
+def _untold(answer: Answer) -> bool:
+    """Whether the reason does not name the policy by itself."""
+    return answer.policy is not None and repr(answer.policy) not in answer.reason
+
+
+def _line(value: object | Iterable[object]) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"

@@ -1,0 +1,67 @@
+"""Which requests of the client are with the server, so that only they are answered."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from redlane.mcp.frames import Frame, Key, Kind, Message, key_of
+
+__all__ = ["Asked"]
+
+_MOST = 10_000
+_MOST_CANCELLED = 1_000
+_LONGEST_NAME = 200
+
+
+class Asked:
+    """Requests that wait for an answer; those cancelled may get one all the same."""
+
+    def __init__(self) -> None:
+        """Nothing is asked yet."""
+        self._waiting: dict[Key, str] = {}
+        self._cancelled: OrderedDict[Key, str] = OrderedDict()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the server owes too many answers."""
+        return len(self._waiting) >= _MOST
+
+    @property
+    def ids(self) -> tuple[object, ...]:
+        """The ids of what waits."""
+        return tuple(value for _, value in self._waiting)
+
+    def add(self, frame: Frame) -> None:
+        """What is in `frame` has gone to the server."""
+        for message in frame.messages:
+            if message.kind is Kind.REQUEST:
+                key = key_of(message.id)
+                self._waiting[key] = _name(message)
+                self._cancelled.pop(key, None)
+
+    def cancel(self, key: Key) -> None:
+        """An answer may come or not."""
+        name = self._waiting.pop(key, None)
+        if name is not None:
+            self._cancelled[key] = name
+            if len(self._cancelled) > _MOST_CANCELLED:
+                self._cancelled.popitem(last=False)
+
+    def take(self, messages: Iterable[Message]) -> tuple[str, ...] | None:
+        """What these answers are answers to; None when one was never asked for."""
+        names = []
+        for message in messages:
+            key = key_of(message.id)
+            name = self._waiting.pop(key, None) or self._cancelled.pop(key, None)
+            if name is None and message.id is None and "error" in message.body:
+                name = "what it could not read"
+            if name is None:
+                return None
+            names.append(name)
+        return tuple(names)
+
+
+def _name(message: Message) -> str:
+    """What a person calls a request: its method, and what it is about."""
+    about = message.params.get("name", message.params.get("uri"))
+    text = f"{message.method} {about}" if isinstance(about, str) else message.method
+    return str(text)[:_LONGEST_NAME]

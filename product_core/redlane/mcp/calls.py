@@ -1,0 +1,85 @@
+"""Which of a client's messages are judged, and what a Modify makes of them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from redlane.errors import ContentError
+from redlane.mcp.frames import Frame, Message
+from redlane.mcp.respelling import elements, fields, respelled
+
+__all__ = ["content_of", "is_judged", "rewritten"]
+
+_ARGUMENTS = ("params", "arguments")
+
+
+def is_judged(message: Message) -> bool:
+    """Whether it calls a tool (policy format: Contexts, Mcp), as a request or not."""
+    return message.method == "tools/call"
+
+
+def content_of(message: Message, server: str) -> bytes:
+    """The call as content of context Mcp; what is no call is refused by who judges."""
+    params = message.params
+    call = {
+        "server": server,
+        "tool": params.get("name"),
+        "arguments": params.get("arguments"),
+    }
+    return json.dumps(call, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def rewritten(frame: Frame, contents: Sequence[tuple[Message, bytes]]) -> bytes:
+    """The line with other strings in the arguments of some calls.
+
+    `contents` has, for each of those calls, the content that it was rewritten to. All
+    else stays byte for byte. Raises ContentError when that cannot be put in.
+    """
+    text = frame.line.decode()
+    made, done = [], 0
+    for message, content in sorted(contents, key=lambda each: each[0].place or 0):
+        start, end = _arguments(text, message.place)
+        made += [text[done:start], _put(text[start:end], message, content)]
+        done = end
+    return "".join((*made, text[done:])).encode()
+
+
+def _arguments(text: str, place: int | None) -> tuple[int, int]:
+    start = 0 if place is None else list(elements(text))[place][0]
+    end = start
+    for wanted in _ARGUMENTS:
+        found = dict(fields(text, start)).get(wanted)
+        if found is None:
+            raise ContentError("the call has no arguments to rewrite")
+        start, end = found
+    return start, end
+
+
+def _put(text: str, message: Message, content: bytes) -> str:
+    """The text of the arguments with the strings of a rewritten content."""
+    before = list(_strings(message.params["arguments"]))
+    after = list(_strings(_arguments_of(content)))
+    if len(before) != len(after):
+        raise ContentError("the rewritten arguments have another form")
+    follow = iter(after)
+    return respelled(text, lambda _: next(follow))
+
+
+def _arguments_of(content: bytes) -> Mapping[str, Any]:
+    try:
+        arguments = json.loads(content)["arguments"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ContentError("the rewritten call is none") from error
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string value, in the order in which it is written."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for child in value.values():
+            yield from _strings(child)
+    elif isinstance(value, list):
+        for child in value:
+            yield from _strings(child)

@@ -1,0 +1,126 @@
+"""What the client sends: calls of tools are judged, and the rest is passed on."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from redlane.errors import ContentError
+from redlane.mcp.answers import refusals
+from redlane.mcp.asked import Asked
+from redlane.mcp.asking import Answer
+from redlane.mcp.calls import content_of, is_judged, rewritten
+from redlane.mcp.frames import Frame, FrameError, Kind, Message, key_of, read_frame
+from redlane.mcp.holding import Case, Docket, Question
+from redlane.mcp.stream import Stream
+
+__all__ = ["ClientSide"]
+
+_CANCELLED = Answer(blocked=True, reason="it was cancelled", failed=True)
+_OWED = Answer(
+    blocked=True, reason="the server owes too many answers already", failed=True
+)
+
+
+class ClientSide:
+    """Takes the client's lines; one that must not be is a FrameError."""
+
+    def __init__(
+        self,
+        server: str,
+        asked: Asked,
+        calls: Docket,
+        results: Docket,
+        streams: tuple[Stream, Stream],
+    ) -> None:
+        """Judge calls of `server`, by its name, in `calls`.
+
+        What is cancelled is taken back there, and from `results`. `streams` lead to
+        the client and to the server.
+        """
+        self._server = server
+        self._asked = asked
+        self._calls = calls
+        self._results = results
+        self._to_client, self._to_server = streams
+
+    def take(self, line: bytes) -> None:
+        """Pass a line on, or have it judged; raises FrameError."""
+        if not line.strip():
+            return
+        frame = read_frame(line)
+        if self._is_cancelled(frame):
+            return
+        asked = [self._question(each) for each in frame.messages if is_judged(each)]
+        if asked:
+            self._calls.judge(frame, asked, self._decided)
+        elif self._may_ask(frame):
+            self._to_server.send(line + b"\n")
+
+    def _question(self, message: Message) -> Question:
+        content = content_of(message, self._server)
+        return Question(message, (content,), (f"MCP server: {self._server}",))
+
+    def _may_ask(self, frame: Frame) -> bool:
+        """Remember requests that go to the server; False: they were refused."""
+        if self._asked.is_full:
+            line = refusals(frame, Kind.REQUEST, _OWED)
+            if line is not None:
+                self._to_client.send(line)
+                return False
+        self._asked.add(frame)
+        return True
+
+    def _decided(self, case: Case, question: Question, answer: Answer) -> None:
+        data = b""
+        if not answer.blocked:
+            try:
+                data = _line(case) + b"\n"
+            except ContentError as error:
+                answer = Answer(blocked=True, reason=str(error), event=answer.event)
+        if answer.blocked:
+            self._refuse(case.frame, answer, question.about)
+        elif not self._may_ask(case.frame):
+            data = b""
+        self._calls.send(case, data)
+
+    def _refuse(self, frame: Frame, answer: Answer, about: Message | None) -> None:
+        line = refusals(frame, Kind.REQUEST, answer, about)
+        if line is not None:
+            self._to_client.send(line)
+
+    def _is_cancelled(self, frame: Frame) -> bool:
+        """Take back what is cancelled; True when the server needs not know of it."""
+        unknown = False
+        for message in _cancellations(frame.messages):
+            with suppress(FrameError):
+                key = key_of(message.params.get("requestId"))
+                case = self._calls.take_back((Kind.REQUEST, key))
+                if case is not None:
+                    self._refuse_others(case.frame, key)
+                    unknown = not frame.is_batch
+                else:
+                    self._results.take_back((Kind.RESPONSE, key))
+                    self._asked.cancel(key)
+        return unknown
+
+    def _refuse_others(self, frame: Frame, cancelled: object) -> None:
+        """Answer what was in one batch with what is cancelled; that has no answer."""
+        rest = tuple(
+            each
+            for each in frame.messages
+            if each.kind is Kind.REQUEST and key_of(each.id) != cancelled
+        )
+        if rest:
+            self._refuse(Frame(frame.line, rest, frame.is_batch), _CANCELLED, None)
+
+
+def _cancellations(messages: Sequence[Message]) -> list[Message]:
+    return [each for each in messages if each.method == "notifications/cancelled"]
+
+
+def _line(case: Case) -> bytes:
+    made = [
+        (message, contents[0])
+        for message, contents in case.rewritten
+        if message is not None
+    ]
+    return rewritten(case.frame, made) if made else case.frame.line

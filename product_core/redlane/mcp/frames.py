@@ -1,0 +1,185 @@
+"""Messages of MCP over standard input and output: one line of JSON-RPC each.
+
+A line is read strictly, for what two readers understand differently could pass as one
+thing here and be another there. What is passed on is the line as it came.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from redlane.errors import RedlaneError
+from redlane.policies.strictjson import JsonError, parse_json
+
+__all__ = [
+    "ENVELOPE",
+    "MOST_BYTES",
+    "Frame",
+    "FrameError",
+    "Key",
+    "Kind",
+    "Lines",
+    "Message",
+    "key_of",
+    "read_frame",
+]
+
+MOST_BYTES = 32 * 1024 * 1024
+"""How long one line may be."""
+
+_MOST_MESSAGES = 1_000
+"""How many messages one batch may hold."""
+
+ENVELOPE = frozenset({"jsonrpc", "id", "method"})
+"""What a message holds besides its texts."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_FIELDS = ENVELOPE | {"params", "result", "error"}
+_CALL_FIELDS = frozenset({"name", "arguments", "_meta"})
+
+Key = tuple[str, object]
+"""An id, so that `1` and `"1"` are two and `true` is none."""
+
+
+class FrameError(RedlaneError):
+    """A line that is no message, or that two readers could understand differently."""
+
+
+class Kind(StrEnum):
+    """What a message is, by JSON-RPC."""
+
+    REQUEST = "request"
+    NOTIFICATION = "notification"
+    RESPONSE = "response"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message; `place` is where it stands in its batch, None outside of one."""
+
+    body: Mapping[str, Any]
+    place: int | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What has a method is a call, whatever else it has."""
+        if "method" not in self.body:
+            return Kind.RESPONSE
+        return Kind.REQUEST if "id" in self.body else Kind.NOTIFICATION
+
+    @property
+    def method(self) -> object:
+        """The method; None in a response."""
+        return self.body.get("method")
+
+    @property
+    def id(self) -> object:
+        """The id as it came."""
+        return self.body.get("id")
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The parameters by name; none when they are not given so."""
+        params = self.body.get("params")
+        return params if isinstance(params, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line and the messages in it; `line` has no line break at its end."""
+
+    line: bytes
+    messages: tuple[Message, ...]
+    is_batch: bool = False
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether nothing may overtake it: it is notifications and nothing else."""
+        return all(each.kind is Kind.NOTIFICATION for each in self.messages)
+
+
+def read_frame(line: bytes) -> Frame:
+    """The messages of one line; raises FrameError."""
+    if line.startswith(_BYTE_ORDER_MARK):
+        raise FrameError("a message with a byte order mark")
+    if b"\r" in line:
+        # Some readers end a line there, and would find other messages than we do.
+        raise FrameError("a message with a line break inside")
+    try:
+        value = parse_json(line)
+    except JsonError as error:
+        raise FrameError(f"no strict JSON: {error}") from None
+    if isinstance(value, dict):
+        return Frame(line, (_message(value, None),))
+    if not isinstance(value, list):
+        raise FrameError("neither a message nor a batch of them")
+    if len(value) > _MOST_MESSAGES:
+        raise FrameError(f"a batch of more than {_MOST_MESSAGES} messages")
+    messages = tuple(_message(each, place) for place, each in enumerate(value))
+    return Frame(line, messages, is_batch=True)
+
+
+def _message(value: object, place: int | None) -> Message:
+    if not isinstance(value, dict):
+        raise FrameError("a batch with something in it that is no message")
+    _check_names(value, _FIELDS)
+    if "id" in value:
+        key_of(value["id"])
+    message = Message(value, place)
+    if message.kind is not Kind.RESPONSE and not isinstance(message.method, str):
+        raise FrameError("a message whose method is no text")
+    if message.method == "tools/call":
+        _check_names(message.params, _CALL_FIELDS)
+    return message
+
+
+def _check_names(value: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Refuse a field that differs from a known one in case: some readers take it."""
+    for name in value:
+        if name not in known and name.casefold() in known:
+            raise FrameError(f"a message with the field {name!r}")
+
+
+def key_of(value: object) -> Key:
+    """What an id is known by; raises FrameError for what is none."""
+    if value is None or isinstance(value, str):
+        return ("text", value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return ("number", value)
+    raise FrameError("a message whose id is neither a text nor a number")
+
+
+class Lines:
+    """Lines out of what comes in pieces; one that is too long is an error."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        """A line has at most `most` bytes."""
+        self._most = most
+        self._buffer = bytearray()
+        self._searched = 0
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """The lines that are whole now, without their line breaks.
+
+        Raises FrameError as soon as one is too long, whole or not.
+        """
+        self._buffer += piece
+        start = 0
+        while (end := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
+            line = bytes(memoryview(self._buffer)[start:end]).removesuffix(b"\r")
+            start = end + 1
+            self._check(len(line))
+            yield line
+        del self._buffer[:start]
+        self._searched = len(self._buffer)
+        self._check(self._searched)
+
+    @property
+    def rest(self) -> bytes:
+        """What has come of a line that is not whole."""
+        return bytes(self._buffer)
+
+    def _check(self, length: int) -> None:
+        if length > self._most:
+            raise FrameError(f"a message of more than {self._most} bytes")

@@ -1,0 +1,142 @@
+"""One thread that waits for everything at once, and what it reads from and writes to.
+
+Nothing here changes how a descriptor blocks: those of the client are the client's too.
+"""
+
+import os
+import select
+from collections import deque
+from collections.abc import Callable
+
+__all__ = ["Inlet", "Loop", "Outlet"]
+
+_READ = select.POLLIN | select.POLLHUP | select.POLLERR
+_PIECE = 256 * 1024
+_AT_ONCE = 4096
+"""What a pipe takes without blocking when it takes anything (PIPE_BUF)."""
+
+
+class Loop:
+    """Calls back when a descriptor is ready."""
+
+    def __init__(self) -> None:
+        """Nothing is watched yet."""
+        self._poll = select.poll()
+        self._calls: dict[int, Callable[[], None]] = {}
+
+    def watch(self, descriptor: int, events: int, call: Callable[[], None]) -> None:
+        """Have `call` called whenever one of `events` is there, or an error."""
+        self._calls[descriptor] = call
+        self._poll.register(descriptor, events)
+
+    def unwatch(self, descriptor: int) -> None:
+        """Look at it no longer."""
+        if self._calls.pop(descriptor, None) is not None:
+            self._poll.unregister(descriptor)
+
+    def turn(self, seconds: float | None = None) -> None:
+        """Wait until something is ready, and see to it."""
+        limit = None if seconds is None else seconds * 1000
+        for descriptor, _ in self._poll.poll(limit):
+            call = self._calls.get(descriptor)
+            if call is not None:  # what was called before may have put an end to it
+                call()
+
+
+class Inlet:
+    """Reads what comes, as long as it is wanted."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        descriptor: int,
+        take: Callable[[bytes], None],
+        end: Callable[[], None],
+    ) -> None:
+        """Give each piece to `take`, and call `end` when there is no more."""
+        self._loop = loop
+        self._descriptor = descriptor
+        self._take = take
+        self._end = end
+        self._open = True
+        self._watched = False
+        self.want(wanted=True)
+
+    def want(self, *, wanted: bool) -> None:
+        """Read, or let it wait."""
+        if wanted == self._watched or (wanted and not self._open):
+            return
+        self._watched = wanted
+        if wanted:
+            self._loop.watch(self._descriptor, _READ, self._read)
+        else:
+            self._loop.unwatch(self._descriptor)
+
+    def close(self) -> None:
+        """Read no more, whatever comes."""
+        self._open = False
+        self.want(wanted=False)
+
+    def _read(self) -> None:
+        try:
+            piece = os.read(self._descriptor, _PIECE)
+        except OSError:
+            piece = b""
+        if piece:
+            self._take(piece)
+        elif self._open:
+            self.close()
+            self._end()
+
+
+class Outlet:
+    """Writes as much as goes, and keeps the rest."""
+
+    def __init__(self, loop: Loop, descriptor: int, broken: Callable[[], None]) -> None:
+        """Call `broken` once when nobody reads any more."""
+        self._loop = loop
+        self._descriptor = descriptor
+        self._broken = broken
+        self._unsent: deque[memoryview] = deque()
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLOUT)
+        self.pending = 0
+        """How many bytes are kept."""
+        self.is_open = True
+
+    def write(self, data: bytes) -> None:
+        """Send `data` behind all that was to be sent before."""
+        if not self.is_open or not data:
+            return
+        self.pending += len(data)
+        self._unsent.append(memoryview(data))
+        if len(self._unsent) == 1:
+            self._send()
+            if self._unsent and self.is_open:
+                self._loop.watch(self._descriptor, select.POLLOUT, self._resume)
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self.is_open = False
+        self._loop.unwatch(self._descriptor)
+        self._unsent.clear()
+        self.pending = 0
+
+    def _resume(self) -> None:
+        self._send()
+        if not self._unsent:
+            self._loop.unwatch(self._descriptor)
+
+    def _send(self) -> None:
+        try:
+            while self._unsent and self._poll.poll(0):
+                piece = self._unsent[0]
+                sent = os.write(self._descriptor, piece[:_AT_ONCE])
+                self.pending -= sent
+                if sent == len(piece):
+                    self._unsent.popleft()
+                else:
+                    self._unsent[0] = piece[sent:]
+        except OSError:
+            self.close()
+            self._broken()

@@ -1,0 +1,98 @@
+"""What the server sends: every message with something to read in it is judged."""
+
+from collections.abc import Callable
+
+from redlane.errors import ContentError
+from redlane.mcp.answers import refusals
+from redlane.mcp.asked import Asked
+from redlane.mcp.asking import Answer
+from redlane.mcp.carriers import carried, refilled
+from redlane.mcp.frames import Frame, FrameError, Kind, read_frame
+from redlane.mcp.holding import Case, Docket, Question
+from redlane.mcp.stream import Stream
+
+__all__ = ["ServerSide"]
+
+_MOST_NOISE = 1_000
+"""How many lines that are no messages a server may write before that is the end."""
+
+
+class ServerSide:
+    """Takes the server's lines; one that must not be is a FrameError."""
+
+    def __init__(
+        self,
+        server: str,
+        asked: Asked,
+        results: Docket,
+        streams: tuple[Stream, Stream],
+        note: Callable[[str], None],
+    ) -> None:
+        """Judge in `results`; `streams` lead to the client and to the server.
+
+        What is left out is told by `note`, the first time.
+        """
+        self._server = server
+        self._asked = asked
+        self._results = results
+        self._to_client, self._to_server = streams
+        self._note = note
+        self._noise = 0
+
+    def take(self, line: bytes) -> None:
+        """Have a line judged, and pass it on; raises FrameError."""
+        beginning = line.lstrip()[:1]
+        if beginning not in {b"{", b"["}:
+            if beginning:
+                self._leave_out("a line that is no message")
+            return
+        frame = read_frame(line)
+        answers = [each for each in frame.messages if each.kind is Kind.RESPONSE]
+        names = self._asked.take(answers)
+        if names is None:
+            self._leave_out("an answer to nothing that was asked")
+            return
+        found = carried(frame)
+        if found.is_empty:
+            self._to_client.send(line + b"\n")
+            return
+        blobs = (*found.values, *found.texts)
+        details = (f"MCP server: {self._server}", *_told(frame, names))
+        question = Question(None, blobs, details, len(found.values))
+        self._results.judge(frame, [question], self._decided)
+
+    def _decided(self, case: Case, question: Question, answer: Answer) -> None:
+        data = b""
+        if not answer.blocked:
+            try:
+                data = _line(case, question) + b"\n"
+            except ContentError as error:
+                answer = Answer(blocked=True, reason=str(error), event=answer.event)
+        if answer.blocked:
+            data = refusals(case.frame, Kind.RESPONSE, answer) or b""
+            back = refusals(case.frame, Kind.REQUEST, answer)
+            if back is not None:
+                self._to_server.send(back)
+        self._results.send(case, data)
+
+    def _leave_out(self, what: str) -> None:
+        self._noise += 1
+        if self._noise > _MOST_NOISE:
+            raise FrameError(f"{what}, and too many of them")
+        if self._noise == 1:
+            self._note(f"left out {what} from MCP server {self._server}")
+
+
+def _told(frame: Frame, names: tuple[str, ...]) -> list[str]:
+    """What a frame is, for who decides on it."""
+    calls = (each for each in frame.messages if each.kind is not Kind.RESPONSE)
+    return [f"the answer to {name}" for name in names] + [
+        f"its {each.kind} {each.method}" for each in calls
+    ]
+
+
+def _line(case: Case, question: Question) -> bytes:
+    if not case.rewritten:
+        return case.frame.line
+    before = question.blobs[: question.values]
+    return refilled(case.frame, before, case.rewritten[0][1])

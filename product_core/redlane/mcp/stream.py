@@ -1,0 +1,62 @@
+"""One direction: messages go out in the order in which they came, held ones apart.
+
+A request or a response that is held is overtaken by others, as their ids allow.
+Notifications have no ids: what comes behind a held one waits for it.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from redlane.mcp.loop import Outlet
+
+__all__ = ["Place", "Stream"]
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """The place of a held notification among what goes out; `data` once it is known."""
+
+    data: bytes | None = None
+
+
+class Stream:
+    """What goes to one side."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        """Write to `outlet`."""
+        self._outlet = outlet
+        self._waiting: deque[Place] = deque()
+        self._bytes = 0
+
+    @property
+    def pending(self) -> int:
+        """How many bytes wait to go out."""
+        return self._outlet.pending + self._bytes
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all of it is out."""
+        return not self.pending and not self._waiting
+
+    def send(self, data: bytes) -> None:
+        """Send a message, behind what is held if that must not be overtaken."""
+        if not self._waiting:
+            self._outlet.write(data)
+            return
+        self._waiting.append(Place(data))
+        self._bytes += len(data)
+
+    def hold(self) -> Place:
+        """Keep a place, before which nothing goes out that comes later."""
+        place = Place()
+        self._waiting.append(place)
+        return place
+
+    def fill(self, place: Place, data: bytes) -> None:
+        """Send what the place was kept for, perhaps nothing, and what waited for it."""
+        place.data = data
+        self._bytes += len(data)
+        while self._waiting and (ready := self._waiting[0].data) is not None:
+            self._waiting.popleft()
+            self._bytes -= len(ready)
+            self._outlet.write(ready)
