@@ -1,8 +1,12 @@
 """A message as content: what policies see of its texts, and how they are rewritten."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from redlane.contexts.inbound.message import MessageContent, message_texts
+from redlane.decoding.extraction import extracted
+from redlane.decoding.sniffing import sniff
 from redlane.model.content import Reader
 from redlane.model.policy import Action
 
@@ -54,3 +58,14 @@ def test_each_text_is_rewritten_by_itself() -> None:
 
 def test_nothing_is_known_of_what_was_never_rewritten() -> None:
     assert content(b"a").pieces(b"a") is None
+
+
+@given(
+    st.text(st.sampled_from("ab 09\n\t&<>;#\\/%u\u00e9\x00-_=:,{["), max_size=60)
+    | st.binary(min_size=20, max_size=60).map(bytes.hex)
+)
+def test_short_cuts_change_nothing(text: str) -> None:
+    value = text.encode()
+    found = extracted(value, sniff(b"." * 4096 + value))
+
+    assert message_texts((value,))[: len(found)] == found

@@ -10,7 +10,7 @@ from redlane.control.membership import Membership
 from redlane.control.peers import Peer
 from redlane.control.rights import may
 
-__all__ = ["Access", "Door", "caller_of", "refusal"]
+__all__ = ["Access", "Door", "KnownCaller", "caller_of", "refusal"]
 
 
 class Door:
@@ -21,6 +21,11 @@ class Door:
         self._admission = admission
         self._membership = membership
 
+    @property
+    def generation(self) -> int:
+        """Another number whenever a caller may be in another session than before."""
+        return self._membership.generation
+
     def caller(self, peer: object) -> Caller:
         """Who asks; 403 for one who is not served at all."""
         if not isinstance(peer, Peer) or not self._admission.admits(peer):
@@ -28,6 +33,33 @@ class Door:
                 description="this daemon serves its own user and root only"
             )
         return self._admission.caller(peer, self._membership.standing(peer))
+
+
+class KnownCaller:
+    """Who is at the other end of a connection that stays; for one thread.
+
+    A process stands where it stood until sessions begin or end, and is not asked for
+    again before.
+    """
+
+    def __init__(self, door: Door, peer: Peer) -> None:
+        """Nothing is known of the peer yet."""
+        self._door = door
+        self._peer = peer
+        self._caller: Caller | None = None
+        self._generation = -1
+
+    def now(self) -> Caller:
+        """Who asks; 403 for one who is not served at all."""
+        generation = self._door.generation
+        known = self._caller if generation == self._generation else None
+        if known is not None and self._peer.alive:
+            return known
+        caller = self._door.caller(self._peer)
+        lasts = caller.is_outside or caller.who is Who.MEMBER
+        self._caller = caller if lasts else None
+        self._generation = generation
+        return caller
 
 
 class Access:

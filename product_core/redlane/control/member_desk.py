@@ -11,7 +11,7 @@ from typing import Protocol
 
 import falcon
 
-from redlane.control.access import Door, refusal
+from redlane.control.access import Door, KnownCaller, refusal
 from redlane.control.callers import Caller, Who
 from redlane.control.lane_questions import (
     LaneQuestion,
@@ -73,7 +73,7 @@ class MemberDesk:
 
     def of(self, peer: Peer) -> "PeerDesk":
         """The desk of one lane, which this peer has opened."""
-        return PeerDesk(self, peer)
+        return PeerDesk(self, KnownCaller(self.door, peer), peer.pid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,8 @@ class PeerDesk:
     """What becomes of the questions of one peer."""
 
     shared: MemberDesk
-    peer: Peer
+    caller: KnownCaller
+    pid: int
 
     def session(self, document: Mapping[str, object]) -> Session | None:  # noqa: ARG002  # no claim counts
         """The peer's own session, as the kernel has it now."""
@@ -103,7 +104,7 @@ class PeerDesk:
 
     def _caller(self) -> Caller | None:
         try:
-            return self.shared.door.caller(self.peer)
+            return self.caller.now()
         except falcon.HTTPForbidden:
             return None
 
@@ -149,7 +150,7 @@ class PeerDesk:
             content = self.shared.messages.call(question.data)
         except ContentError as error:
             raw = TextContent(Context.MCP, question.data)
-            return self.shared.gate.refuse(raw, session, str(error), pid=self.peer.pid)
+            return self.shared.gate.refuse(raw, session, str(error), pid=self.pid)
         return self._decide(content, question, session, on_hold)
 
     def _decide(
@@ -162,7 +163,7 @@ class PeerDesk:
         return self.shared.gate.decide(
             content,
             session,
-            pid=self.peer.pid,
+            pid=self.pid,
             details=question.details,
             on_hold=on_hold,
         )

@@ -81,6 +81,12 @@ class Membership:
         self._remembered: dict[tuple[int, tuple[int, int]], Standing] = {}
         self._generation = 0
 
+    @property
+    def generation(self) -> int:
+        """Another number whenever a process may stand elsewhere than before."""
+        self.notice_losses()
+        return self._generation
+
     def check(self, pid: int, uid: int | None = None) -> Process:
         """The process, if it may be a root; with `uid`, if it is of that user alone.
 

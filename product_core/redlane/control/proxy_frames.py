@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _HEAD = struct.Struct("!IQ")
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 HEAD_BYTES = _HEAD.size
 """How many bytes come first, and tell how many follow."""
 
@@ -50,7 +51,7 @@ class ProxyFrame:
 def pack(document: Mapping[str, Any], blobs: Sequence[bytes] = ()) -> list[bytes]:
     """The pieces to send, in order; their lengths are part of them."""
     lengths = list(map(len, blobs))
-    text = json.dumps({**document, "blobs": lengths}, separators=(",", ":")).encode()
+    text = _encode({**document, "blobs": lengths}).encode()
     return [_HEAD.pack(len(text), sum(lengths)) + text, *blobs]
 
 

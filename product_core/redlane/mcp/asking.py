@@ -7,6 +7,7 @@ others come while everything else goes on. Whatever fails on the way is a refusa
 import os
 import select
 import socket
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ _SOON_MILLISECONDS = 3
 _SECONDS = 30.0
 _MOST_LANES = 48
 _PIECE = 256 * 1024
+_TIMEVAL = struct.Struct("@ll")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,11 @@ class Questions:
             raise _GoneError(
                 f"none at {path}: {why}; start it with: redlane start"
             ) from error
+        # The kernel's own timeouts: Python's would cost a system call each time.
+        limit = _TIMEVAL.pack(int(_SECONDS), 0)
+        connection.settimeout(None)
+        for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            connection.setsockopt(socket.SOL_SOCKET, option, limit)
         self._lanes += 1
         return _Lane(connection, self._idle.append, self._count_down)
 

@@ -10,6 +10,7 @@ from redlane.mcp.respelling import elements, fields, respelled
 
 __all__ = ["content_of", "is_judged", "rewritten"]
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ARGUMENTS = ("params", "arguments")
 
 
@@ -26,7 +27,7 @@ def content_of(message: Message, server: str) -> bytes:
         "tool": params.get("name"),
         "arguments": params.get("arguments"),
     }
-    return json.dumps(call, ensure_ascii=False, separators=(",", ":")).encode()
+    return _encode(call).encode()
 
 
 def rewritten(frame: Frame, contents: Sequence[tuple[Message, bytes]]) -> bytes:

@@ -56,13 +56,7 @@ def parse_json(data: bytes) -> Any:  # noqa: ANN401  # a JSON value is any of si
     """
     text = _decode(data)
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_float=_float,
-            parse_int=_integer,
-            parse_constant=_constant,
-        )
+        value = _decoder.decode(text)
         _check_depth(value)
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
@@ -112,6 +106,15 @@ def _float(text: str) -> float:
 
 def _constant(_name: str) -> None:
     raise _RefusedError
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_float=_float,
+    parse_int=_integer,
+    parse_constant=_constant,
+)
+"""Made once: to make one takes as long as to read a small document."""
 
 
 def _check_depth(value: Any) -> None:  # noqa: ANN401  # any JSON value

@@ -15,6 +15,8 @@ from redlane.policies.strictjson import JsonError, parse_json
 
 __all__ = ["MOST_CHECKED", "ToolCallContent"]
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 MOST_CHECKED = 100
 """How many texts of one call a checker is asked about: each costs a process."""
 
@@ -99,8 +101,7 @@ def _compact(call: ToolCall) -> bytes:
         "arguments": dict(call.arguments),
     }
     try:
-        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-        return text.encode()
+        return _encode(document).encode()
     except (TypeError, ValueError) as error:
         raise ContentError(f"the tool call is not JSON: {error}") from None
 
