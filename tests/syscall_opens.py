@@ -111,7 +111,7 @@ class Opens:
         open_at["gone-directory"] = os.open("gone-directory", path)
         Path("gone-directory").rmdir()
         ends = os.pipe()
-        for number, name in enumerate([*open_at, "pipe", "writing"], 200):
+        for number, name in enumerate([*open_at, "pipe", "writing"], 800):
             source = {**open_at, "pipe": ends[0], "writing": ends[1]}[name]
             os.dup2(source, number)
             os.close(source)

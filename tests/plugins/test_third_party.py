@@ -94,7 +94,7 @@ def test_policy_of_the_sample_decides(
 
 
 def test_sound_policy_of_the_sample_has_no_finding(installed: Installed) -> None:
-    installed.with_policy(type="WordCount", minimum=3)
+    installed.with_policy(type="WordCount", minimum=3, context="Shell")
     done = installed.redlane("config", "check", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
