@@ -105,6 +105,13 @@ def test_a_coding_that_is_not_known_is_told(name: str) -> None:
     assert len(decoded.problem) < 100
 
 
+@pytest.mark.parametrize("names", ["gzip, foo", "foo, gzip", "aws-chunked,gzip"])
+def test_a_coding_that_is_not_known_is_left_out(names: str) -> None:
+    decoded = decode_body(gzip.compress(TEXT), names, LIMIT)
+    assert decoded.data == TEXT
+    assert "is not known" in decoded.problem
+
+
 def test_too_many_codings_are_told() -> None:
     assert "too many" in decode_body(TEXT, "gzip," * 9, LIMIT).problem
 

@@ -34,6 +34,9 @@ KINDS = {
     "pdf": (b"%PDF-1.7 text", Kind.BINARY),
     "gzip": (gzip.compress(b"<html>"), Kind.BINARY),
     "zeros": (bytes(5_000), Kind.BINARY),
+    "text-behind-a-picture": (b"GIF89a\x00\xff" + b"a sentence, " * 50, Kind.TEXT),
+    "text-behind-a-pdf": (b"%PDF-1.7\n" + b"a sentence, " * 50, Kind.TEXT),
+    "page-behind-a-zip": (b"PK\x03\x04" + b"<p>a line</p>\n" * 50, Kind.HTML),
     "elf": (b"\x7fELF\x02\x01", Kind.BINARY),
 }
 

@@ -27,24 +27,26 @@ def decode_body(data: bytes, codings: str, limit: int) -> Decoded:
     """`data` without `codings`, the value of Content-Encoding: the last one goes first.
 
     What follows the end of a coded stream, or the place where it is broken, is kept:
-    not every reader stops there. Never raises for what is in `data`.
+    not every reader stops there. A coding that is not known is left out, as many
+    readers do it. Never raises for what is in `data`.
     """
     names = [name.strip().lower() for name in codings.split(",")]
     names = [name for name in names if name not in ("", "identity")]
     if len(names) > _MOST_CODINGS:
         return Decoded(data, complete=True, problem="the body has too many codings")
-    decoded = Inflated(data, complete=True)
+    decoded, problem = Inflated(data, complete=True), ""
     for name in reversed(names):
         inflate = INFLATERS.get(name)
         if inflate is None:
-            return Decoded(data, True, f"the coding {name[:40]!r} is not known")  # noqa: FBT003  # complete
+            problem = f"the coding {name[:40]!r} is not known"
+            continue
         if not decoded.data:
             break
         try:
             inflated = inflate(decoded.data, limit)
         except CodingError as error:
-            return Decoded(data, True, f"the body is not {name}: {error}")  # noqa: FBT003  # complete
+            return Decoded(data, True, problem or f"the body is not {name}: {error}")  # noqa: FBT003  # complete
         complete = decoded.complete and inflated.complete
         decoded = Inflated(inflated.data, complete)
     over = len(decoded.data) > limit
-    return Decoded(decoded.data[:limit], decoded.complete and not over)
+    return Decoded(decoded.data[:limit], decoded.complete and not over, problem)

@@ -9,6 +9,10 @@ _HEAD = 4_096
 _MOST_CONTROL = 0.1
 """The part of control characters above which a head is no text."""
 
+_MOST_OF_FORMAT = 0.02
+_SHORT = 64
+"""A head so short that has the beginning of a format is of that format."""
+
 _BEGINNINGS = (
     "1f8b 28b52ffd 504b0304 504b0506 504b0708 25504446 89504e47 ffd8ff 47494638 "
     "7f454c46 424d5a 425a68 fd377a585a00 377abcaf271c 52617221 4f676753 664c6143 "
@@ -66,7 +70,14 @@ def sniff(data: bytes) -> Kind:
 
 
 def _is_binary(head: bytes) -> bool:
-    if head.startswith(_BINARY):
-        return True
+    """Whether a head is no text; one that begins as a format does is soon none.
+
+    Of a text behind such a beginning hardly any byte is not one of a text.
+    """
     controls = len(head) - len(head.translate(None, _CONTROL))
-    return controls > len(head) * _MOST_CONTROL
+    if not head.startswith(_BINARY):
+        return controls > len(head) * _MOST_CONTROL
+    if len(head) < _SHORT:
+        return True
+    replaced = head.decode(errors="replace").count("\ufffd")
+    return controls + replaced > len(head) * _MOST_OF_FORMAT
