@@ -14,6 +14,7 @@ from mitmproxy.proxy.layers.http import _http1
 from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
     RequestEndOfMessage,
+    RequestHeaders,
     RequestTrailers,
     ResponseEndOfMessage,
     ResponseTrailers,
@@ -22,6 +23,12 @@ from mitmproxy.proxy.layers.http._events import (
 __all__ = ["Http1Client", "Http1Server", "body_reader"]
 
 _LONGEST_HEAD = 256 * 1024
+_MOST_UNREAD = 1024 * 1024
+"""How much may wait to be read: lines of chunks, trailers, requests for later."""
+
+_MOST_INTERIM = 64
+"""How many interim responses one request may have."""
+
 _TOO_LONG = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"connection: close\r\ncontent-length: 0\r\n\r\n"
@@ -104,17 +111,26 @@ def _end_of_chunks(trailers: http.Headers | None) -> bytes:
     return b"0\r\n" + lines + b"\r\n"
 
 
-def _end_of_interim(data: bytes) -> int:
-    """Where an interim response ends with which `data` begins; 0: it does not."""
-    found = _INTERIM.match(data)
-    return 0 if found is None else found.end()
-
-
 class _Http1(_http1.Http1Connection):
     """What both sides have in common."""
 
     _trailers_received: ClassVar[type]
     _trailers: http.Headers | None = None
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """End a connection that sends on and on what cannot be read yet."""
+        yield from super()._handle_event(event)
+        if len(self.buf) > _MOST_UNREAD:
+            yield from self._give_up("it sends more than is asked for")
+
+    def _give_up(self, reason: str) -> layer.CommandGenerator[None]:
+        self.buf.maybe_extract_at_most(len(self.buf))
+        yield commands.CloseConnection(self.conn)
+        if self.stream_id is not None:
+            kind = self.ReceiveProtocolError
+            # Since mitmproxy 12 it has to be named; before, it is the same by itself.
+            yield ReceiveHttp(kind(self.stream_id, reason, kind.code))
+        self.state = self.done
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Tell of trailers before the end of their message."""
@@ -178,9 +194,24 @@ class Http1Client(_Http1, _http1.Http1Client):
     """The server's side."""
 
     _trailers_received = ResponseTrailers
+    _interim = 0
+    _seen = 0
+
+    def _has_more(self) -> bool:
+        """Whether an end of a head has come since this was asked last."""
+        data, start = self.buf._data, max(0, self._seen - 3)  # noqa: SLF001  # no copy
+        self._seen = len(data)
+        return data.find(b"\n\r\n", start) >= 0 or data.find(b"\n\n", start) >= 0
+
+    def _end_of_interim(self) -> int:
+        """Where an interim response ends with which the buffer begins; 0: none does."""
+        found = _INTERIM.match(self.buf._data)  # noqa: SLF001  # as above
+        return 0 if found is None else found.end()
 
     def send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
         """Keep trailers for the end of the request."""
+        if isinstance(event, RequestHeaders):
+            self._interim = self._seen = 0
         if isinstance(event, RequestTrailers):
             self._trailers = event.trailers
         elif isinstance(event, RequestEndOfMessage):
@@ -196,8 +227,13 @@ class Http1Client(_Http1, _http1.Http1Client):
         They announce the response, and may be left out (RFC 9110, 15.2); mitmproxy
         takes them for the response itself.
         """
-        while (end := _end_of_interim(bytes(self.buf))) and self.request:
+        while self.request and self._has_more() and (end := self._end_of_interim()):
             self.buf.maybe_extract_at_most(end)
+            self._seen = 0
+            self._interim += 1
+            if self._interim > _MOST_INTERIM:
+                yield from self._give_up("it has announced its response too often")
+                return
         yield from super().read_headers(event)
         if self._is_too_long():
             self.buf.maybe_extract_at_most(len(self.buf))
