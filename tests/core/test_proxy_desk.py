@@ -77,6 +77,7 @@ def test_a_request_is_judged_by_its_sessions_role(make: Make) -> None:
         "event": event.id,
         "modified_by": None,
         "refused": None,
+        "reviewed": False,
     }
     assert (event.session, event.details) == (desk.session.id, "from a client")
     assert desk.ask(b"some good text").document["verdict"] == "ALLOW"

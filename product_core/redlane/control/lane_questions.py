@@ -99,6 +99,7 @@ def answer_of(
         "event": judgement.event,
         "modified_by": verdict.modified_by,
         "refused": None,
+        "reviewed": judgement.review is not None,
     }
     return ProxyFrame(document, blobs)
 

@@ -14,7 +14,8 @@ from mitmproxy import connection, http, websocket
 
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
-from redlane.proxy.answers import error_page, refusal_response
+from redlane.proxy.agreeing import codings_of, unreadable
+from redlane.proxy.answers import error_answer, error_page, refusal_response
 from redlane.proxy.by_events import EventStream, event_stream
 from redlane.proxy.judge import Answer, Asker, Judge
 from redlane.proxy.requests import Requests, is_of_provider
@@ -82,6 +83,7 @@ class Judging:
         """Ask nothing more for it."""
         self._askers.pop(client.id, None)
         self._judge.gone(client.id)
+        self._requests.gone(client.id)
 
     @_closing
     async def http_connect(self, flow: http.HTTPFlow) -> None:
@@ -112,10 +114,10 @@ class Judging:
     @_closing
     async def request(self, flow: http.HTTPFlow) -> None:
         """Judge a request."""
-        if flow.response is None and not state_of(flow).oversize:
-            await self._requests.whole(flow, self._asker(flow))
-        if flow.response is not None:
-            flow.metadata[_DONE] = True
+        if flow.response is not None or state_of(flow).oversize:
+            return  # a server may answer before a long request has ended
+        await self._requests.whole(flow, self._asker(flow))
+        flow.metadata[_DONE] = flow.response is not None
 
     @_closing
     async def request_oversize(self, flow: http.HTTPFlow) -> None:
@@ -129,11 +131,17 @@ class Judging:
         state.oversize = False
         if flow.metadata.get(_DONE):
             return
+        problem = unreadable(response)
+        if problem:
+            flow.response = error_answer(
+                _BAD_GATEWAY, error_page(_BAD_GATEWAY, problem)
+            )
+            return
         if not settings.inbound.enabled or is_of_provider(flow.request, settings):
             state.passes, response.stream = True, True
             return
         kind = response.headers.get("content-type", "")
-        stream = event_stream(kind, response.headers.get("content-encoding", ""))
+        stream = event_stream(kind, codings_of(response))
         if stream is not None and response.status_code != 101:  # noqa: PLR2004
             for name in ("content-encoding", "content-length"):
                 response.headers.pop(name, None)
@@ -200,6 +208,10 @@ class Judging:
 
     def _let_go(self, flow: http.HTTPFlow, answer: Answer) -> None:
         message = _last_message(flow)
+        end = end_of(flow)
+        if end.asked:  # it is no message, and goes on otherwise
+            end.told = not answer.blocked and answer.content is None
+            return
         if answer.blocked:
             _end(flow, answer)
             return

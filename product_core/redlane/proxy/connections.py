@@ -9,11 +9,19 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
 
 from redlane.proxy.http2 import waiting_bytes
+from redlane.proxy.resolving import connecting_for
+from redlane.proxy.waiting import held_bytes
 
 __all__ = ["JudgedConnection"]
 
 _MOST_WHILE_HELD = 64
 """How many reads a connection is good for while a hook waits: of 64 KiB each."""
+
+_MOST_HOOKS = 256
+"""How many hooks may wait before nothing more is read: streams that are reset go on."""
+
+_MOST_HELD_BYTES = 4 * 1024 * 1024
+"""How many bytes may wait for hooks, and for servers that are not reached yet."""
 
 _MOST_WAITING = 16 * 1024 * 1024
 """How many bytes may wait for a slow reader of HTTP/2."""
@@ -33,6 +41,11 @@ class JudgedConnection(ProxyConnectionHandler):
         self._reads = 0
         self._free = asyncio.Event()
         self._moved = asyncio.Event()
+
+    async def open_connection(self, command: commands.OpenConnection) -> None:
+        """Connect to where this client's request was judged to go."""
+        connecting_for.set(self.client.id)
+        await super().open_connection(command)
 
     async def handle_hook(self, hook: commands.StartHook) -> None:
         """Run a hook, and count how many wait."""
@@ -55,7 +68,7 @@ class JudgedConnection(ProxyConnectionHandler):
         await super().drain_writers()  # type: ignore[no-untyped-call]
         if self._waiting:
             self._reads += 1
-            if self._reads > _MOST_WHILE_HELD:
+            if self._reads > _MOST_WHILE_HELD or self._waiting > _MOST_HOOKS:
                 self._free.clear()
                 await self._free.wait()
         await self._room()
@@ -66,12 +79,16 @@ class JudgedConnection(ProxyConnectionHandler):
         self._moved.set()
 
     async def _room(self) -> None:
-        """Wait while too much waits for the other side.
+        """Wait while too much waits for a hook, or for the other side.
 
-        Never both sides at once: what makes room for the one comes from the other.
+        For that never both sides at once: what makes room for the one comes from the
+        other.
         """
         own = self.transports.get(self.client)
         from_client = own is not None and own.handler is asyncio.current_task()
+        while held_bytes(self.client, from_client=from_client) > _MOST_HELD_BYTES:
+            self._moved.clear()
+            await self._moved.wait()
         while self._is_full(to_client=not from_client):
             if self._is_full(to_client=from_client):
                 return

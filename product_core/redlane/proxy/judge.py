@@ -60,7 +60,8 @@ class Answer:
     """What becomes of it.
 
     `content` is what it was rewritten to. `refused`: the credentials are nobody's.
-    `failed`: there is no verdict, for nobody could be asked.
+    `failed`: there is no verdict, for nobody could be asked. `reviewed`: a person has
+    decided it.
     """
 
     blocked: bool
@@ -71,6 +72,7 @@ class Answer:
     content: bytes | None = None
     refused: bool = False
     failed: bool = False
+    reviewed: bool = False
 
 
 class Judge:
@@ -182,4 +184,5 @@ def _read(frame: ProxyFrame) -> Answer:
         event=document["event"],
         content=frame.blobs[0] if frame.blobs else None,
         refused=document["refused"] is not None,
+        reviewed=document.get("reviewed") is True,
     )

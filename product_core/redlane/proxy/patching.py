@@ -11,7 +11,7 @@ from redlane.proxy.answers import error_page, error_response
 from redlane.proxy.http1 import Http1Client, Http1Server, body_reader
 from redlane.proxy.http2 import Http2Client, Http2Server
 from redlane.proxy.streaming import JudgedStream
-from redlane.proxy.websockets import JudgedWebsocket
+from redlane.proxy.websockets import JudgedWebsocket, QuietConnection
 
 __all__ = ["use_own_layers"]
 
@@ -28,6 +28,7 @@ def use_own_layers() -> None:
         (_http1, "make_error_response", error_response),
         (_http2, "format_error", error_page),
         (websocket, "WebsocketLayer", JudgedWebsocket),
+        (websocket, "WebsocketConnection", QuietConnection),
     ):
         if not hasattr(module, name):
             raise ImportError(f"this mitmproxy has no {module.__name__}.{name}")

@@ -16,7 +16,7 @@ from redlane.proxy.agreeing import problem_of
 from redlane.proxy.answers import refusal_response
 from redlane.proxy.hosts import is_listed
 from redlane.proxy.judge import Answer, Asker, Judge
-from redlane.proxy.resolving import Resolver
+from redlane.proxy.resolving import Found, Resolver, addresses_of
 from redlane.proxy.rewriting import put_body, put_request
 from redlane.proxy.settings import ProxySettings
 
@@ -36,6 +36,10 @@ class Requests:
         self._judge = judge
         self._resolver = resolver
         self._settings = settings
+
+    def gone(self, connection: str) -> None:
+        """A client's connection has ended."""
+        self._resolver.forget(connection)
 
     async def connect(self, flow: http.HTTPFlow, asker: Asker) -> Answer:
         """What becomes of a `CONNECT`."""
@@ -83,6 +87,7 @@ class Requests:
             flow.response = refusal_response(answer)
         elif answer.content is not None:
             self._put(flow, answer.content, b"", lambda body: body)
+            await self._follow(flow, asker)
 
     async def _oversize(
         self, flow: http.HTTPFlow, asker: Asker, beginning: bytes
@@ -121,6 +126,7 @@ class Requests:
         elif answer.content is not None:
             body_of = partial(from_utf8, charset=charset) if is_changeable else None
             self._put(flow, answer.content, text, body_of)
+            await self._follow(flow, asker)
 
     def _put(
         self,
@@ -158,12 +164,11 @@ class Requests:
         method: bytes = b"",
         details: tuple[str, ...] = (),
     ) -> Answer:
-        request = flow.request
-        problem = problem_of(request)
-        addresses = await self._resolver.addresses(request.host, request.port)
-        own = (request.host, *addresses)
-        if any(self._settings().is_own(each, request.port) for each in own):
-            problem = "the address is Redlane's own"
+        request, problem = flow.request, problem_of(flow.request)
+        found: Found = ()
+        if not problem and asker.credential is not None:
+            found = await self._resolver.look_up(request.host, request.port)
+            problem = self._of_address(request, found)
         if problem:
             excerpt = b"%b %b" % (request.method.encode(), url)
             return await self._refuse(asker, problem, excerpt)
@@ -176,9 +181,33 @@ class Requests:
             self._headers(request),
             body,
             _in_utf8(request.headers.get("content-type", "")),
-            addresses,
+            addresses_of(found),
         )
-        return await self._judge.judge(asker, Context.NETWORK, make, len(body), details)
+        answer = await self._judge.judge(
+            asker, Context.NETWORK, make, len(body), details
+        )
+        if not answer.blocked:
+            client, host, port = asker.connection, request.host, request.port
+            self._resolver.allow(client, host, port, found)
+        return answer
+
+    def _of_address(self, request: http.Request, found: Found) -> str:
+        """Why a request may go to no such address, or ""."""
+        own = (request.host, *addresses_of(found))
+        if any(self._settings().is_own(each, request.port) for each in own):
+            return "the address is Redlane's own"
+        return ""
+
+    async def _follow(self, flow: http.HTTPFlow, asker: Asker) -> None:
+        """Let a request go where a Modify has sent it."""
+        request = flow.request
+        if flow.response is not None:
+            return
+        found = await self._resolver.look_up(request.host, request.port)
+        problem = self._of_address(request, found)
+        if problem:
+            flow.response = refusal_response(Answer(True, None, problem))  # noqa: FBT003
+        self._resolver.allow(asker.connection, request.host, request.port, found)
 
     async def _refuse(self, asker: Asker, reason: str, excerpt: bytes) -> Answer:
         told = await self._judge.record(

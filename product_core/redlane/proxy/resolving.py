@@ -1,20 +1,39 @@
 """Names to addresses: what was judged is what is connected to.
 
 Each name is looked up once for a while. A request is judged with these addresses, and
-the connection is made to them, however long it was held in between: a name server that
-gives another answer a moment later leads nobody past a rule.
+the connection is made to them and to no others, however long it was held in between: a
+name server that gives another answer a moment later leads nobody past a rule.
 """
 
 import asyncio
 import socket
+from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
-__all__ = ["Resolver"]
+__all__ = ["Found", "Resolver", "addresses_of", "connecting_for"]
 
 _KEPT_SECONDS = 30.0
 _MOST_KEPT = 4096
-_Found = list[tuple[Any, ...]]
+_MOST_CONNECTIONS = 8192
+_MOST_OF_CONNECTION = 32
+_MOST_AT_ONCE = 64
+"""How many names are looked up at once, by threads of their own: one that no server
+answers for keeps nothing else waiting."""
+
+Found = tuple[tuple[Any, ...], ...]
+"""What a name leads to, as the system's own look-up tells it."""
+
+connecting_for: ContextVar[str] = ContextVar("connecting_for", default="")
+"""The client's connection on whose behalf one to a server is being made."""
+
+
+def addresses_of(found: Found) -> tuple[str, ...]:
+    """The addresses among what was found, each once."""
+    return tuple(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 class Resolver:
@@ -23,20 +42,36 @@ class Resolver:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Nothing is looked up yet."""
         self._loop = loop
-        self._look_up = loop.getaddrinfo
-        self._kept: dict[tuple[str, int], tuple[float, asyncio.Future[_Found]]] = {}
+        self._threads = ThreadPoolExecutor(_MOST_AT_ONCE, "look-up")
+        self._kept: dict[tuple[str, int], tuple[float, asyncio.Future[Found]]] = {}
+        self._allowed: OrderedDict[str, OrderedDict[tuple[str, int], Found]] = (
+            OrderedDict()
+        )
 
     def install(self) -> None:
         """Have every connection of the loop made by what this finds."""
         setattr(self._loop, "getaddrinfo", self._getaddrinfo)  # noqa: B010  # a method
 
-    async def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """The addresses of a name; none where it has none."""
+    async def look_up(self, host: str, port: int) -> Found:
+        """What a name leads to; nothing where it leads nowhere."""
         try:
-            found = await self._found(host, port)
-        except OSError:
+            return await self._found(host, port)
+        except (OSError, UnicodeError):
             return ()
-        return tuple(dict.fromkeys(str(each[4][0]) for each in found))
+
+    def allow(self, connection: str, host: str, port: int, found: Found) -> None:
+        """Let a client's connection reach a name, where it was judged to lead."""
+        allowed = self._allowed.setdefault(connection, OrderedDict())
+        allowed[host, port] = found
+        allowed.move_to_end((host, port))
+        if len(allowed) > _MOST_OF_CONNECTION:
+            allowed.popitem(last=False)
+        if len(self._allowed) > _MOST_CONNECTIONS:
+            self._allowed.popitem(last=False)
+
+    def forget(self, connection: str) -> None:
+        """A client's connection has ended."""
+        self._allowed.pop(connection, None)
 
     async def _getaddrinfo(
         self,
@@ -47,19 +82,19 @@ class Resolver:
         type: int = 0,  # noqa: A002
         proto: int = 0,
         flags: int = 0,
-    ) -> _Found:
-        if family or flags or type != socket.SOCK_STREAM or not isinstance(host, str):
-            return list(
-                await self._look_up(
-                    host, port, family=family, type=type, proto=proto, flags=flags
-                )
-            )
-        return await self._found(host, port, is_judged=True)
+    ) -> list[tuple[Any, ...]]:
+        """What the event loop asks for before it connects."""
+        del family, type, proto, flags
+        allowed = self._allowed.get(connecting_for.get())
+        found = () if allowed is None else allowed.get((host, port), ())
+        if not found:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return list(found)
 
-    async def _found(self, host: str, port: int, *, is_judged: bool = False) -> _Found:
+    async def _found(self, host: str, port: int) -> Found:
         now = self._loop.time()
         kept = self._kept.get((host, port))
-        if kept is not None and (is_judged or now < kept[0]):
+        if kept is not None and now < kept[0]:
             return await asyncio.shield(kept[1])
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()
@@ -67,12 +102,13 @@ class Resolver:
         self._kept[host, port] = (now + _KEPT_SECONDS, looking)
         try:
             return await asyncio.shield(looking)
-        except OSError:
+        except (OSError, UnicodeError):
             self._kept.pop((host, port), None)
             raise
 
-    async def _ask(self, host: str, port: int) -> _Found:
-        found: Sequence[tuple[Any, ...]] = await self._look_up(
-            host, port, type=socket.SOCK_STREAM
+    async def _ask(self, host: str, port: int) -> Found:
+        ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        found: Sequence[tuple[Any, ...]] = await self._loop.run_in_executor(
+            self._threads, ask
         )
-        return list(found)
+        return tuple(found)

@@ -1,6 +1,7 @@
 """Responses before the client reads them (policy format: Inbound)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from mitmproxy import http
@@ -13,6 +14,7 @@ from redlane.decoding.sniffing import Kind, sniff
 from redlane.errors import ContentError
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
+from redlane.proxy.agreeing import codings_of
 from redlane.proxy.answers import refusal_document, refusal_response
 from redlane.proxy.by_events import EventStream
 from redlane.proxy.judge import Answer, Asker, Judge
@@ -43,7 +45,7 @@ class Responses:
         response = response_of(flow)
         raw = response.raw_content or b""
         limit = self._settings().inbound.max_buffer_bytes
-        body = decode_body(raw, response.headers.get("content-encoding", ""), limit)
+        body = decode_body(raw, codings_of(response), limit)
         if not body.complete and not await self._oversize(flow, asker, body.data):
             return
         changeable = body.complete and not body.problem
@@ -54,7 +56,7 @@ class Responses:
         response = response_of(flow)
         raw = response.raw_content or b""
         limit = self._settings().inbound.max_buffer_bytes
-        body = decode_body(raw, response.headers.get("content-encoding", ""), limit)
+        body = decode_body(raw, codings_of(response), limit)
         if await self._oversize(flow, asker, body.data):
             await self._judge_body(flow, asker, body.data, is_changeable=False)
 
@@ -72,10 +74,17 @@ class Responses:
 
     async def message(self, flow: http.HTTPFlow, asker: Asker, body: bytes) -> Answer:
         """What becomes of a WebSocket message of the server."""
-        make = partial(_content, body)
-        return await self._judge.judge(
-            asker, Context.INBOUND, make, len(body), _where(flow)
+        text, charset = to_utf8(body, "")
+        make = partial(_content, text)
+        answer = await self._judge.judge(
+            asker, Context.INBOUND, make, len(text), _where(flow)
         )
+        if answer.content is None:
+            return answer
+        try:
+            return replace(answer, content=from_utf8(answer.content, charset))
+        except ContentError as error:
+            return Answer(True, None, f"the rewritten message cannot be sent: {error}")  # noqa: FBT003
 
     async def piece(
         self, flow: http.HTTPFlow, asker: Asker, stream: EventStream
@@ -87,24 +96,36 @@ class Responses:
         except ValueError:
             self._cut(flow, Answer(True, None, "its encoding is broken"))  # noqa: FBT003
             return
-        limit = self._settings().inbound.max_buffer_bytes
-        if stream.pending > limit and not await self._may_pass(asker, b""):
-            reason = "an event is longer than is judged"
-            self._cut(flow, Answer(True, None, reason))  # noqa: FBT003
-            return
-        if not events:
-            state.piece = b""
-            return
-        make = partial(_events_content, events, stream.texts(events))
+        if stream.pending > self._settings().inbound.max_buffer_bytes:
+            is_new, stream.is_over = not stream.is_over, True
+            if is_new and not await self._may_pass(asker, b""):
+                reason = "an event is longer than is judged"
+                self._cut(flow, Answer(True, None, reason))  # noqa: FBT003
+                return
+            events += stream.rest()
+        state.piece = events
+        if events:
+            await self._judge_events(flow, asker, stream, events)
+
+    async def _judge_events(
+        self, flow: http.HTTPFlow, asker: Asker, stream: EventStream, events: bytes
+    ) -> None:
+        text, charset = to_utf8(events, stream.content_type)
+        make = partial(_events_content, text, stream)
         answer = await self._judge.judge(
-            asker, Context.INBOUND, make, len(events), _where(flow)
+            asker, Context.INBOUND, make, len(text), _where(flow)
         )
+        if answer.reviewed:
+            stream.forget()
+        if answer.content is not None and not answer.blocked:
+            stream.instead(answer.content)
+            try:
+                state_of(flow).piece = from_utf8(answer.content, charset)
+            except ContentError as error:
+                reason = f"a rewritten event cannot be sent: {error}"
+                answer = Answer(True, None, reason)  # noqa: FBT003
         if answer.blocked:
             self._cut(flow, answer)
-            return
-        if answer.policy is not None:
-            stream.forget()
-        state.piece = events if answer.content is None else answer.content
 
     def _cut(self, flow: http.HTTPFlow, answer: Answer) -> None:
         """Tell why, in the form of an event, and end there."""
@@ -149,7 +170,7 @@ class Responses:
         )
         if answer.blocked:
             flow.response = refusal_response(answer)
-        elif answer.content is not None and not is_binary:
+        elif answer.content is not None:
             self._put(flow, answer.content, charset, is_changeable=is_changeable)
 
     def _put(
@@ -182,6 +203,6 @@ def _content(text: bytes) -> InboundContent:
     return InboundContent(text, extracted(text, sniff(text)))
 
 
-def _events_content(events: bytes, texts: tuple[bytes, ...]) -> InboundContent:
-    found = extracted(events, sniff(events))
-    return InboundContent(events, tuple(dict.fromkeys((*found, *texts))))
+def _events_content(text: bytes, stream: EventStream) -> InboundContent:
+    found = (*extracted(text, sniff(text)), *stream.texts(text))
+    return InboundContent(text, tuple(dict.fromkeys(found)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mitmproxy import http
 from mitmproxy.proxy import layer
 from mitmproxy.proxy.commands import StartHook
+from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HttpStream, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     HttpEvent,
@@ -23,6 +24,7 @@ from mitmproxy.proxy.layers.http._events import (
 
 from redlane.proxy.answers import error_answer, error_page
 from redlane.proxy.endings import refused_request, refused_response, told_status
+from redlane.proxy.waiting import count_waiting
 
 __all__ = [
     "JudgedStream",
@@ -93,6 +95,11 @@ def response_of(flow: http.HTTPFlow) -> http.Response:
 class JudgedStream(HttpStream):
     """One request and its response."""
 
+    def __init__(self, context: Context, stream_id: int) -> None:
+        """As mitmproxy makes it."""
+        super().__init__(context, stream_id)
+        count_waiting(self)
+
     def check_body_size(self, request: bool) -> layer.CommandGenerator[bool]:  # noqa: FBT001  # mitmproxy's
         """Have the beginning judged once there is more than is buffered."""
         buffer = self.request_body_buf if request else self.response_body_buf
@@ -139,6 +146,17 @@ class JudgedStream(HttpStream):
         data = ResponseData(self.stream_id, beginning)
         yield from self.state_stream_response_body(data)
         return False
+
+    def state_wait_for_response_headers(
+        self, event: HttpEvent
+    ) -> layer.CommandGenerator[None]:
+        """Answer in the place of a response whose head was refused already."""
+        yield from super().state_wait_for_response_headers(event)
+        given = event.response if isinstance(event, ResponseHeaders) else None
+        is_on = self.server_state == self.state_consume_response_body
+        if is_on and self.flow.response is not given:
+            yield from self._stop_server()
+            yield from self._refuse(response_of(self.flow))
 
     def _refuse(self, response: http.Response) -> layer.CommandGenerator[None]:
         """Answer at once, and take nothing more of this request."""
