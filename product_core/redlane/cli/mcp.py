@@ -1,6 +1,7 @@
 """`redlane mcp`: an MCP server whose calls and answers are judged."""
 
 import argparse
+import gc
 from pathlib import Path
 
 from redlane.cli.parser import Commands, add_command
@@ -54,4 +55,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
     pass_signals_on(server)
     from redlane.mcp.pump import Pump  # noqa: PLC0415  # the server starts meanwhile
 
-    return Pump(name, server, (0, 1)).run()
+    pump = Pump(name, server, (0, 1))
+    gc.collect()
+    gc.freeze()  # what is loaded stays: later collections need not look at it
+    return pump.run()

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from redlane.mcp.asking import Answer
 from redlane.mcp.frames import Frame, Kind, Message
 
-__all__ = ["BLOCKED", "NOT_JUDGED", "abandoned", "broken", "refusals"]
+__all__ = ["BLOCKED", "NOT_JUDGED", "abandoned", "broken", "denials", "refusals"]
 
 BLOCKED = -32010
 """A policy, or the session's state, does not let it pass."""
@@ -35,6 +35,12 @@ def refusals(
     return _line(made if frame.is_batch else made[0])
 
 
+def denials(frame: Frame) -> bytes | None:
+    """The line that answers a server's requests: it is told nothing of policies."""
+    answer = Answer(blocked=True, reason="what you ask for does not pass")
+    return refusals(frame, Kind.REQUEST, answer)
+
+
 def broken(reason: str) -> bytes:
     """The line for a message that cannot be read, whose id nobody knows."""
     error = {"code": _PARSE_ERROR, "message": f"refused by Redlane: {reason}"}
@@ -43,7 +49,8 @@ def broken(reason: str) -> bytes:
 
 def abandoned(id_: object, reason: str) -> bytes:
     """The line for a request that gets no answer any more."""
-    return _line(_error(id_, Answer(blocked=True, reason=reason), is_other=False))
+    answer = Answer(blocked=True, reason=reason, failed=True)
+    return _line(_error(id_, answer, is_other=False))
 
 
 def _error(id_: object, answer: Answer, *, is_other: bool) -> dict[str, object]:

@@ -63,7 +63,7 @@ def _put(text: str, message: Message, content: bytes) -> str:
     if len(before) != len(after):
         raise ContentError("the rewritten arguments have another form")
     follow = iter(after)
-    return respelled(text, lambda _: next(follow))
+    return respelled(text, lambda *_: next(follow))
 
 
 def _arguments_of(content: bytes) -> Mapping[str, Any]:

@@ -87,7 +87,9 @@ def refilled(frame: Frame, before: Sequence[bytes], after: Sequence[bytes]) -> b
     except UnicodeDecodeError:
         raise ContentError("the rewritten text is not UTF-8") from None
 
-    def change(text: str) -> str:
+    def change(name: str, text: str) -> str:
+        if _is_form(name, text):
+            return text
         if text in changes:
             return changes[text]
         inner = _readable(text)

@@ -53,7 +53,7 @@ class ClientSide:
         if asked:
             self._calls.judge(frame, asked, self._decided)
         elif self._may_ask(frame):
-            self._to_server.send(line + b"\n")
+            self._to_server.send(frame.line + b"\n")
 
     def _question(self, message: Message) -> Question:
         content = content_of(message, self._server)

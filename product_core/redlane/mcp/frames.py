@@ -1,9 +1,11 @@
 """Messages of MCP over standard input and output: one line of JSON-RPC each.
 
 A line is read strictly, for what two readers understand differently could pass as one
-thing here and be another there. What is passed on is the line as it came.
+thing here and be another there. What is passed on is the line as it came, but for
+halves of characters, which become U+FFFD: no two readers agree on those.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -34,6 +36,12 @@ _MOST_MESSAGES = 1_000
 ENVELOPE = frozenset({"jsonrpc", "id", "method"})
 """What a message holds besides its texts."""
 
+_MAYBE_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_HALF = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _FIELDS = ENVELOPE | {"params", "result", "error"}
 _CALL_FIELDS = frozenset({"name", "arguments", "_meta"})
@@ -106,6 +114,7 @@ def read_frame(line: bytes) -> Frame:
     if b"\r" in line:
         # Some readers end a line there, and would find other messages than we do.
         raise FrameError("a message with a line break inside")
+    line = _HALF.sub(_whole, line) if _MAYBE_HALF.search(line) else line
     try:
         value = parse_json(line)
     except JsonError as error:
@@ -120,12 +129,19 @@ def read_frame(line: bytes) -> Frame:
     return Frame(line, messages, is_batch=True)
 
 
+def _whole(escape: re.Match[bytes]) -> bytes:
+    """An escape as it is, unless it is half a character: some cut texts so."""
+    return escape[0] if escape["half"] is None else b"\\ufffd"
+
+
 def _message(value: object, place: int | None) -> Message:
     if not isinstance(value, dict):
         raise FrameError("a batch with something in it that is no message")
     _check_names(value, _FIELDS)
     if "id" in value:
         key_of(value["id"])
+    if "method" in value and not value.keys().isdisjoint(("result", "error")):
+        raise FrameError("a message that is a call and an answer at once")
     message = Message(value, place)
     if message.kind is not Kind.RESPONSE and not isinstance(message.method, str):
         raise FrameError("a message whose method is no text")

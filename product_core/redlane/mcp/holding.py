@@ -106,10 +106,12 @@ class Docket:
                 return case
         return None
 
-    def close(self) -> None:
-        """Take everything back."""
-        for case in list(self._open):
+    def close(self) -> list[Frame]:
+        """Take everything back; what it was."""
+        cases = list(self._open)
+        for case in cases:
             self._drop(case)
+        return [case.frame for case in cases]
 
     def _drop(self, case: Case) -> None:
         del self._open[case]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 __all__ = ["Inlet", "Loop", "Outlet"]
 
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
+_GONE = select.POLLHUP | select.POLLERR
 _PIECE = 256 * 1024
 _AT_ONCE = 4096
 """What a pipe takes without blocking when it takes anything (PIPE_BUF)."""
@@ -103,6 +104,8 @@ class Outlet:
         self.pending = 0
         """How many bytes are kept."""
         self.is_open = True
+        self._wanted = -1
+        self._watch()
 
     def write(self, data: bytes) -> None:
         """Send `data` behind all that was to be sent before."""
@@ -112,8 +115,7 @@ class Outlet:
         self._unsent.append(memoryview(data))
         if len(self._unsent) == 1:
             self._send()
-            if self._unsent and self.is_open:
-                self._loop.watch(self._descriptor, select.POLLOUT, self._resume)
+            self._watch()
 
     def close(self) -> None:
         """Send nothing more."""
@@ -122,10 +124,23 @@ class Outlet:
         self._unsent.clear()
         self.pending = 0
 
+    def _watch(self) -> None:
+        """Wait until more goes; that nobody reads any more is noticed in any case."""
+        wanted = select.POLLOUT if self._unsent else 0
+        if self.is_open and wanted != self._wanted:
+            self._wanted = wanted
+            self._loop.watch(self._descriptor, wanted, self._resume)
+
     def _resume(self) -> None:
-        self._send()
-        if not self._unsent:
-            self._loop.unwatch(self._descriptor)
+        if self._unsent:
+            self._send()
+            self._watch()
+        elif any(event & _GONE for _, event in self._poll.poll(0)):
+            self._break()
+
+    def _break(self) -> None:
+        self.close()
+        self._broken()
 
     def _send(self) -> None:
         try:
@@ -138,5 +153,4 @@ class Outlet:
                 else:
                     self._unsent[0] = piece[sent:]
         except OSError:
-            self.close()
-            self._broken()
+            self._break()

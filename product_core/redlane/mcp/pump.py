@@ -4,12 +4,12 @@ import time
 from contextlib import suppress
 
 from redlane.contexts.shell.client.message import tell
-from redlane.mcp.answers import abandoned, broken
+from redlane.mcp.answers import abandoned, broken, refusals
 from redlane.mcp.asked import Asked
-from redlane.mcp.asking import Questions, find_socket
+from redlane.mcp.asking import Answer, Questions, find_socket
 from redlane.mcp.child import Server, end_server
 from redlane.mcp.client_side import ClientSide
-from redlane.mcp.frames import FrameError, Lines
+from redlane.mcp.frames import FrameError, Kind, Lines
 from redlane.mcp.holding import Docket
 from redlane.mcp.loop import Inlet, Loop, Outlet
 from redlane.mcp.server_side import ServerSide
@@ -111,7 +111,7 @@ class Pump:
             _note(f"MCP server {self._name} ended in the middle of a message")
         self._server_ended = True
         self._from_client.close()
-        self._calls.close()
+        self._abandon(f"MCP server {self._name} has ended", self._calls)
 
     def _lose_client(self) -> None:
         self._over = True
@@ -133,8 +133,19 @@ class Pump:
             return
         self._over, self._status = True, _HOSTILE
         _note(f"{reason}: ended")
+        self._abandon(reason, self._calls, self._results)
         for each in self._asked.ids:
             self._to_client.send(abandoned(each, reason))
+
+    def _abandon(self, reason: str, *dockets: Docket) -> None:
+        """Take back what is held, and say so to who waits for it."""
+        answer = Answer(blocked=True, reason=reason, failed=True)
+        for docket in dockets:
+            kind = Kind.REQUEST if docket is self._calls else Kind.RESPONSE
+            for frame in docket.close():
+                line = refusals(frame, kind, answer)
+                if line is not None:
+                    self._to_client.send(line)
 
     def _flush(self) -> None:
         """Let the client have what it is to be told, if it takes it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 __all__ = ["elements", "fields", "respelled"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"(?P<colon>[ \t\n\r]*+:)?')
+_STRING = re.compile(r'(?P<string>"(?:[^"\\]++|\\.)*+")(?P<colon>[ \t\n\r]*+:)?')
 _decode = json.JSONDecoder().raw_decode
 
 Span = tuple[int, int]
@@ -36,17 +36,21 @@ def elements(text: str) -> Iterator[Span]:
         place = _next(text, end)
 
 
-def respelled(text: str, change: Callable[[str], str]) -> str:
+def respelled(text: str, change: Callable[[str, str], str]) -> str:
     """`text` with each string value changed that `change` makes another of.
 
-    Strings are met in the order of the text; keys stay.
+    Strings are met in the order of the text; keys stay. `change` is given the key that
+    stands before, which is the string's own unless an object stands between.
     """
+    key = ""
 
     def put(found: re.Match[str]) -> str:
+        nonlocal key
+        before = json.loads(found["string"])
         if found["colon"] is not None:
+            key = before
             return found[0]
-        before = json.loads(found[0])
-        after = change(before)
+        after = change(key, before)
         return found[0] if after == before else json.dumps(after, ensure_ascii=False)
 
     return _STRING.sub(put, text)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from redlane.errors import ContentError
-from redlane.mcp.answers import refusals
+from redlane.mcp.answers import denials, refusals
 from redlane.mcp.asked import Asked
 from redlane.mcp.asking import Answer
 from redlane.mcp.carriers import carried, refilled
@@ -54,7 +54,7 @@ class ServerSide:
             return
         found = carried(frame)
         if found.is_empty:
-            self._to_client.send(line + b"\n")
+            self._to_client.send(frame.line + b"\n")
             return
         blobs = (*found.values, *found.texts)
         details = (f"MCP server: {self._server}", *_told(frame, names))
@@ -70,7 +70,7 @@ class ServerSide:
                 answer = Answer(blocked=True, reason=str(error), event=answer.event)
         if answer.blocked:
             data = refusals(case.frame, Kind.RESPONSE, answer) or b""
-            back = refusals(case.frame, Kind.REQUEST, answer)
+            back = denials(case.frame)
             if back is not None:
                 self._to_server.send(back)
         self._results.send(case, data)
