@@ -5,8 +5,11 @@ Nothing here changes how a descriptor blocks: those of the client are the client
 
 import os
 import select
+import socket
+import stat
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 
 __all__ = ["Inlet", "Loop", "Outlet"]
 
@@ -90,6 +93,61 @@ class Inlet:
             self._end()
 
 
+class _Pipe:
+    """A pipe, opened once more: how that blocks is nobody else's matter."""
+
+    def __init__(self, descriptor: int) -> None:
+        path = f"/proc/self/fd/{descriptor}"
+        self._own = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def write(self, data: memoryview) -> int:
+        return os.write(self._own, data)
+
+    def close(self) -> None:
+        os.close(self._own)
+
+
+class _Socket:
+    """A socket, which can be told at each call not to block."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._own = socket.socket(fileno=os.dup(descriptor))
+
+    def write(self, data: memoryview) -> int:
+        return self._own.send(data, socket.MSG_DONTWAIT)
+
+    def close(self) -> None:
+        self._own.close()
+
+
+class _Other:
+    """Whatever else: it is asked before each small piece whether it takes one."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLOUT)
+
+    def write(self, data: memoryview) -> int:
+        if not self._poll.poll(0):
+            raise BlockingIOError
+        return os.write(self._descriptor, data[:_AT_ONCE])
+
+    def close(self) -> None:
+        """The descriptor is not ours."""
+
+
+def _sink(descriptor: int) -> _Pipe | _Socket | _Other:
+    """How to write to a descriptor without ever blocking, nor changing it."""
+    mode = os.fstat(descriptor).st_mode
+    with suppress(OSError):  # a pipe may be another user's
+        if stat.S_ISFIFO(mode):
+            return _Pipe(descriptor)
+        if stat.S_ISSOCK(mode):
+            return _Socket(descriptor)
+    return _Other(descriptor)
+
+
 class Outlet:
     """Writes as much as goes, and keeps the rest."""
 
@@ -101,6 +159,7 @@ class Outlet:
         self._unsent: deque[memoryview] = deque()
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLOUT)
+        self._sink = _sink(descriptor)
         self.pending = 0
         """How many bytes are kept."""
         self.is_open = True
@@ -119,6 +178,8 @@ class Outlet:
 
     def close(self) -> None:
         """Send nothing more."""
+        if self.is_open:
+            self._sink.close()
         self.is_open = False
         self._loop.unwatch(self._descriptor)
         self._unsent.clear()
@@ -144,13 +205,15 @@ class Outlet:
 
     def _send(self) -> None:
         try:
-            while self._unsent and self._poll.poll(0):
+            while self._unsent:
                 piece = self._unsent[0]
-                sent = os.write(self._descriptor, piece[:_AT_ONCE])
+                sent = self._sink.write(piece)
                 self.pending -= sent
                 if sent == len(piece):
                     self._unsent.popleft()
                 else:
                     self._unsent[0] = piece[sent:]
+        except BlockingIOError:
+            return
         except OSError:
             self._break()

@@ -36,12 +36,34 @@ def test_more_than_fits_is_kept_and_goes_out_in_order(ends: list[int]) -> None:
     while outlet.pending or len(found) < len(BIG) + 3:
         loop.turn(10)
     assert bytes(found) == BIG + b"end"
+    outlet.close()
 
 
 def test_descriptors_block_as_they_did(ends: list[int]) -> None:
-    Outlet(Loop(), ends[1], lambda: None).write(BIG)
+    outlet = Outlet(Loop(), ends[1], lambda: None)
+    outlet.write(BIG)
 
     assert os.get_blocking(ends[1])
+    outlet.close()
+
+
+def test_what_is_neither_pipe_nor_socket_is_written_to_as_well() -> None:
+    other = os.memfd_create("other")
+    outlet = Outlet(Loop(), other, lambda: None)
+    outlet.write(BIG)
+
+    assert outlet.pending == 0
+    assert os.pread(other, len(BIG) + 1, 0) == BIG
+    os.close(other)
+
+
+def test_closing_leaves_no_writer(ends: list[int]) -> None:
+    outlet = Outlet(Loop(), ends[1], lambda: None)
+    outlet.close()
+    os.close(ends[1])
+    ends[1] = -1
+
+    assert os.read(ends[0], 1) == b""
 
 
 @pytest.mark.parametrize("data", [b"", BIG])

@@ -9,7 +9,7 @@ from redlane.decoding.sniffing import Kind, sniff
 
 __all__ = ["MessageContent", "message_texts"]
 
-_SHORT = 8_192
+_SHORT = 64 * 1024
 _LETTER = rb"[!-%'-;=-\[\]-~]"
 _PLAIN = re.compile(rb"(?:%b{0,39}+[ \t\n]++)*+%b{0,39}+" % (_LETTER, _LETTER))
 """What extraction leaves as it is: no markup, no escapes, no words that may be armour.
