@@ -43,6 +43,8 @@ class Event:
     hash: str = ""
 
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode_sorted = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _NAMES = tuple(each.name for each in fields_of(Event))
 
 
@@ -54,7 +56,7 @@ def encode(event: Event, prev: str) -> tuple[bytes, str]:
     del fields["hash"]
     link = _digest(fields)
     fields["hash"] = link
-    return json.dumps(fields, separators=(",", ":")).encode() + b"\n", link
+    return _encode(fields).encode() + b"\n", link
 
 
 def link_of(line: bytes) -> tuple[str, str] | None:
@@ -72,5 +74,4 @@ def link_of(line: bytes) -> tuple[str, str] | None:
 
 
 def _digest(fields: dict[str, object]) -> str:
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_encode_sorted(fields).encode()).hexdigest()

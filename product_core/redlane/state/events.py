@@ -47,10 +47,11 @@ class EventLog:
 
     def append(self, event: Event) -> None:
         """Write one event behind the last of its session; raises when it cannot."""
-        path = log_path(self._directory, event.session)
         with self._lock:
-            log_file = self._files.get(event.session) or _LogFile(path)
-            self._files[event.session] = log_file
+            log_file = self._files.get(event.session)
+            if log_file is None:
+                log_file = _LogFile(log_path(self._directory, event.session))
+                self._files[event.session] = log_file
             self._open[event.session] = None
             self._open.move_to_end(event.session)
             idle = None
@@ -62,7 +63,8 @@ class EventLog:
             log_file.append(event)
         except OSError as error:
             raise RedlaneError(
-                f"the event log {path} cannot be written: {error.strerror or error}"
+                f"the event log {log_file.path} cannot be written: "
+                f"{error.strerror or error}"
             ) from error
 
     def close(self, session: str | None = None) -> None:
@@ -81,7 +83,8 @@ class _LogFile:
     """One open file and the hash of its last event."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
+        self._name = os.fspath(path)
         self._lock = threading.Lock()
         self._descriptor: int | None = None
         self._link: str | None = None
@@ -93,7 +96,7 @@ class _LogFile:
             written = os.write(descriptor, line)
             if written != len(line):
                 self._close()
-                raise OSError(f"{self._path}: only {written} bytes were written")
+                raise OSError(f"{self._name}: only {written} bytes were written")
             self._link = link
 
     def close(self) -> None:
@@ -110,8 +113,8 @@ class _LogFile:
             if self._is_in_place(self._descriptor):
                 return self._descriptor
             self._close()
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self._path, _OPEN, 0o600)
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._name, _OPEN, 0o600)
         try:
             link = _mend(descriptor)
         except BaseException:
@@ -124,7 +127,7 @@ class _LogFile:
     def _is_in_place(self, descriptor: int) -> bool:
         mine = os.fstat(descriptor)
         try:
-            named = os.lstat(self._path)
+            named = os.lstat(self._name)
         except FileNotFoundError:
             return False
         return (mine.st_dev, mine.st_ino) == (named.st_dev, named.st_ino)
