@@ -5,7 +5,7 @@ import re
 
 from redlane.errors import ContentError
 
-__all__ = ["charset_of", "from_utf8", "to_utf8"]
+__all__ = ["as_declared", "charset_of", "from_utf8", "to_utf8"]
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -61,6 +61,9 @@ _CODECS = {label: codec for codec, line in _LABELS.items() for label in line.spl
 """Charsets by what they are called. EBCDIC and the like are none of the web's: what
 does not read them sees other text than what does."""
 
+_NEVER_READ = frozenset({"idna", "punycode", "undefined"})
+"""Codecs of names, which take the square of a text's length."""
+
 _WIDE = tuple(_BY_MARK)
 _PARAMETER = re.compile(r"""charset\s*=\s*["']?\s*([^\s;"',]{1,40})""", re.IGNORECASE)
 _META = re.compile(rb"""<meta[^>]{1,300}?charset\s*=\s*["']?\s*([a-z0-9_:-]{1,40})""")
@@ -101,6 +104,25 @@ def from_utf8(data: bytes, charset: str | None) -> bytes:
         return mark + data.decode().encode(codec)
     except UnicodeError:
         raise ContentError(f"the rewritten text does not fit {codec}") from None
+
+
+def as_declared(data: bytes, content_type: str) -> bytes:
+    """What a reader that takes every name of a charset reads, in UTF-8.
+
+    Programs in Python decode by any codec that they have, UTF-7, EBCDIC and escapes
+    among them. Empty where that is nothing else.
+    """
+    named = charset_of(content_type)
+    if named is None or named in _CODECS:
+        return b""
+    try:
+        codec = codecs.lookup(named).name
+        if codec in _NEVER_READ or codec == "utf-8":
+            return b""
+        read = data.decode(codec, "replace").encode("utf-8", "replace")
+    except (LookupError, ValueError, TypeError):
+        return b""
+    return b"" if read == data else read
 
 
 def charset_of(content_type: str) -> str | None:

@@ -50,9 +50,8 @@ def unreadable(response: http.Response) -> str:
         unfolded = ((name, _FOLDS.sub(b" ", value)) for name, value in headers.fields)
         headers = response.headers = http.Headers(list(unfolded))
     reason = response.data.reason
-    problem = _of_fields((*headers.fields, (b"reason", reason)))
-    if problem:
-        return f"in the answer, {problem}"
+    if _of_fields((*headers.fields, (b"reason", reason))):
+        return "a header of the answer has control characters"
     return "the answer has too many codings" if _is_too_coded(response) else ""
 
 

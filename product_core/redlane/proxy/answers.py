@@ -1,6 +1,7 @@
 """What a client gets in the place of what it asked for."""
 
 import json
+import re
 
 from mitmproxy import http
 from mitmproxy.net.http import http1
@@ -15,6 +16,7 @@ __all__ = [
     "refusal_response",
 ]
 
+_QUOTE = re.compile(r"""\s?(?:bytearray\()?b?["'].*""", re.DOTALL)
 _FORBIDDEN, _CREDENTIALS_WANTED, _UNAVAILABLE = 403, 407, 503
 
 
@@ -66,7 +68,12 @@ def _response(status: int, answer: Answer, headers: dict[str, str]) -> http.Resp
 
 
 def error_page(status: int, message: str) -> bytes:
-    """What a client is told that the proxy cannot serve, as JSON."""
+    """What a client is told that the proxy cannot serve, as JSON.
+
+    What a message quotes may be a server's, which nobody has judged: it is left out.
+    """
+    if not message.startswith("[Errno "):
+        message = _QUOTE.sub("…", message)
     text = f"Redlane's proxy: {message}"
     document = {"error": text, "status": status}
     return json.dumps(document, ensure_ascii=False).encode() + b"\n"

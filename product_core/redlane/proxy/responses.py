@@ -7,7 +7,7 @@ from functools import partial
 from mitmproxy import http
 
 from redlane.contexts.inbound.content import InboundContent
-from redlane.decoding.charsets import from_utf8, to_utf8
+from redlane.decoding.charsets import as_declared, from_utf8, to_utf8
 from redlane.decoding.encodings import decode_body
 from redlane.decoding.extraction import extracted
 from redlane.decoding.sniffing import Kind, sniff
@@ -111,7 +111,7 @@ class Responses:
         self, flow: http.HTTPFlow, asker: Asker, stream: EventStream, events: bytes
     ) -> None:
         text, charset = to_utf8(events, stream.content_type)
-        make = partial(_events_content, text, stream)
+        make = partial(_events_content, text, stream, events)
         answer = await self._judge.judge(
             asker, Context.INBOUND, make, len(text), _where(flow)
         )
@@ -163,7 +163,7 @@ class Responses:
         kind = response.headers.get("content-type", "")
         text, charset = to_utf8(body, kind)
         is_binary = bool(text) and sniff(text) is Kind.BINARY
-        make = partial(_content, text)
+        make = partial(_content, text, body, kind)
         details = (*_where(flow), _BINARY) if is_binary else _where(flow)
         answer = await self._judge.judge(
             asker, Context.INBOUND, make, len(text), details
@@ -198,11 +198,19 @@ def _where(flow: http.HTTPFlow) -> tuple[str, ...]:
     return (f"the answer to {flow.request.method} {flow.request.url}",)
 
 
-def _content(text: bytes) -> InboundContent:
-    """A body that is UTF-8 already, or binary, whatever a page says of itself."""
-    return InboundContent(text, extracted(text, sniff(text)))
+def _content(text: bytes, body: bytes = b"", kind: str = "") -> InboundContent:
+    """Text in UTF-8, or what is binary, whatever a page says of itself.
+
+    `body` is what it was, and `kind` what its header says that it is.
+    """
+    return InboundContent(text, _texts(text, body, kind))
 
 
-def _events_content(text: bytes, stream: EventStream) -> InboundContent:
-    found = (*extracted(text, sniff(text)), *stream.texts(text))
+def _events_content(text: bytes, stream: EventStream, events: bytes) -> InboundContent:
+    found = (*_texts(text, events, stream.content_type), *stream.texts(text))
     return InboundContent(text, tuple(dict.fromkeys(found)))
+
+
+def _texts(text: bytes, body: bytes, kind: str) -> tuple[bytes, ...]:
+    found, other = extracted(text, sniff(text)), as_declared(body, kind)
+    return (*found, other, *extracted(other, sniff(other))) if other else found

@@ -178,6 +178,47 @@ def test_coding_of_the_transfer_hides_no_request(
     assert origin.received == b""
 
 
+@pytest.mark.parametrize(
+    "charset", ["utf-7", "cp037", "unicode_escape", "hz", "utf_16_be", "rot13"]
+)
+@pytest.mark.parametrize("kind", ["text/plain", "text/event-stream"])
+def test_charset_is_what_a_program_in_python_takes_it_for(
+    proxy: ProxyProcess, origin: Origin, charset: str, kind: str
+) -> None:
+    spelt = {
+        "utf-7": b"a +AGY-orbidden thing",
+        "unicode_escape": b"a \\146orbidden thing",
+        "hz": b"a for~\nbidden thing",
+        "rot13": BAD,
+    }
+    body = spelt.get(charset) or BAD.decode().encode(charset)
+    origin.answers(body, lines=f"content-type: {kind}; charset={charset}\r\n".encode())
+    assert body not in got(proxy, origin)
+
+
+GARBLED = {
+    "status line": b"forbidden HTTP\r\n\r\n",
+    "behind an interim answer": b"HTTP/1.1 199 X\r\n\r\na forbidden thing",
+    "length": b"HTTP/1.1 200 OK\r\ncontent-length: forbidden\r\n\r\n",
+    "name": b"HTTP/1.1 200 OK\r\nforbidden thing: x\r\n\r\n",
+    "name of a header with a carriage return": (
+        b"HTTP/1.1 200 OK\r\nforbidden: x\ry\r\ncontent-length: 0\r\n\r\n"
+    ),
+    "line": b"HTTP/1.1 200 OK\r\nforbidden\r\n\r\n",
+    "chunk": b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nforbidden\r\n",
+}
+
+
+@pytest.mark.parametrize("case", GARBLED)
+def test_what_cannot_be_read_is_not_quoted(
+    proxy: ProxyProcess, origin: Origin, case: str
+) -> None:
+    origin.serve = lambda connection: connection.sendall(GARBLED[case])
+    answer = got(proxy, origin)
+    assert answer.startswith(b"HTTP/1.1 502 "), answer
+    assert b"forbidden" not in answer
+
+
 SSE = b"content-type: text/event-stream%b\r\n"
 
 
