@@ -10,6 +10,7 @@ from redlane.mcp.asking import Answer
 from redlane.mcp.calls import content_of, is_judged, rewritten
 from redlane.mcp.frames import Frame, FrameError, Kind, Message, key_of, read_frame
 from redlane.mcp.holding import Case, Docket, Question
+from redlane.mcp.schemas import Schemas
 from redlane.mcp.stream import Stream
 
 __all__ = ["ClientSide"]
@@ -30,13 +31,15 @@ class ClientSide:
         calls: Docket,
         results: Docket,
         streams: tuple[Stream, Stream],
+        schemas: Schemas,
     ) -> None:
         """Judge calls of `server`, by its name, in `calls`.
 
-        What is cancelled is taken back there, and from `results`. `streams` lead to
-        the client and to the server.
+        What is rewritten must fit `schemas`. What is cancelled is taken back there, and
+        from `results`. `streams` lead to the client and to the server.
         """
         self._server = server
+        self._schemas = schemas
         self._asked = asked
         self._calls = calls
         self._results = results
@@ -73,7 +76,7 @@ class ClientSide:
         data = b""
         if not answer.blocked:
             try:
-                data = _line(case) + b"\n"
+                data = self._line(case) + b"\n"
             except ContentError as error:
                 answer = Answer(blocked=True, reason=str(error), event=answer.event)
         if answer.blocked:
@@ -81,6 +84,24 @@ class ClientSide:
         elif not self._may_ask(case.frame):
             data = b""
         self._calls.send(case, data)
+
+    def _line(self, case: Case) -> bytes:
+        """The line that goes on; raises ContentError when it must not."""
+        made = [
+            (message, contents[0])
+            for message, contents in case.rewritten
+            if message is not None
+        ]
+        if not made:
+            return case.frame.line
+        line = rewritten(case.frame, made)
+        pairs = zip(case.frame.messages, read_frame(line).messages, strict=True)
+        for before, after in pairs:
+            old, new = (each.params.get("arguments") for each in (before, after))
+            problem = self._schemas.problem(before.params.get("name"), old, new)
+            if problem is not None:
+                raise ContentError(f"the call was rewritten, and {problem}")
+        return line
 
     def _refuse(self, frame: Frame, answer: Answer, about: Message | None) -> None:
         line = refusals(frame, Kind.REQUEST, answer, about)
@@ -115,12 +136,3 @@ class ClientSide:
 
 def _cancellations(messages: Sequence[Message]) -> list[Message]:
     return [each for each in messages if each.method == "notifications/cancelled"]
-
-
-def _line(case: Case) -> bytes:
-    made = [
-        (message, contents[0])
-        for message, contents in case.rewritten
-        if message is not None
-    ]
-    return rewritten(case.frame, made) if made else case.frame.line

@@ -12,6 +12,7 @@ from redlane.mcp.client_side import ClientSide
 from redlane.mcp.frames import FrameError, Kind, Lines
 from redlane.mcp.holding import Docket
 from redlane.mcp.loop import Inlet, Loop, Outlet
+from redlane.mcp.schemas import Schemas
 from redlane.mcp.server_side import ServerSide
 from redlane.mcp.stream import Stream
 from redlane.model.policy import Context
@@ -48,8 +49,9 @@ class Pump:
         calls = Docket(self._questions, Context.MCP, self._to_server)
         results = Docket(self._questions, Context.INBOUND, self._to_client)
         self._calls, self._results = calls, results
-        self._client = ClientSide(name, self._asked, calls, results, streams)
-        self._answers = ServerSide(name, self._asked, results, streams, _note)
+        schemas = Schemas()
+        self._client = ClientSide(name, self._asked, calls, results, streams, schemas)
+        self._answers = ServerSide(name, self._asked, results, streams, schemas, _note)
         self._lines = Lines(), Lines()
         self._from_client = Inlet(loop, client[0], self._take, self._end_client)
         out = server.stdout.fileno()

@@ -9,6 +9,7 @@ from redlane.mcp.asking import Answer
 from redlane.mcp.carriers import carried, refilled
 from redlane.mcp.frames import Frame, FrameError, Kind, read_frame
 from redlane.mcp.holding import Case, Docket, Question
+from redlane.mcp.schemas import Schemas
 from redlane.mcp.stream import Stream
 
 __all__ = ["ServerSide"]
@@ -26,16 +27,19 @@ class ServerSide:
         asked: Asked,
         results: Docket,
         streams: tuple[Stream, Stream],
+        schemas: Schemas,
         note: Callable[[str], None],
     ) -> None:
         """Judge in `results`; `streams` lead to the client and to the server.
 
-        What is left out is told by `note`, the first time.
+        What tools take is kept in `schemas`. What is left out is told by `note`, the
+        first time.
         """
         self._server = server
         self._asked = asked
         self._results = results
         self._to_client, self._to_server = streams
+        self._schemas = schemas
         self._note = note
         self._noise = 0
 
@@ -68,7 +72,9 @@ class ServerSide:
                 data = _line(case, question) + b"\n"
             except ContentError as error:
                 answer = Answer(blocked=True, reason=str(error), event=answer.event)
-        if answer.blocked:
+        if not answer.blocked:
+            self._schemas.learn(case.frame)
+        else:
             data = refusals(case.frame, Kind.RESPONSE, answer) or b""
             back = denials(case.frame)
             if back is not None:

@@ -270,3 +270,19 @@ def test_what_the_server_writes_to_standard_error_is_passed_on(shared: Home) -> 
     script = "import sys; sys.stderr.write('hello\\n')"
     with McpClient(shared, os.fspath("/usr/bin/python3"), "-c", script) as client:
         assert client.end() == (0, "hello\n")
+
+
+def test_a_rewritten_call_that_does_not_fit_its_tool_is_blocked(
+    client: McpClient,
+) -> None:
+    drinks = {"properties": {"drink": {"enum": ["b" + "eer"]}}}
+    tools = {"tools": [{"name": "echo", "inputSchema": drinks}]}
+    # What the tool takes is listed as an answer to another call; that is how it comes.
+    line = said(1, tools).replace("b\\u0065er", "wine")
+    client.ask(call(1, "say", lines=[line]))
+
+    error = client.ask(call(2, "echo", drink="beer"))["error"]
+
+    assert error["code"] == BLOCKED
+    assert "schema" in error["message"]
+    assert "result" in client.ask(call(3, "echo", other="beer"))
