@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from redlane.contexts.inbound.message import MessageContent
-from redlane.contexts.mcp.content import ToolCallContent
 from redlane.control.access import Door
 from redlane.control.app import Collaborators
 from redlane.control.changes import Changes
 from redlane.control.held_calls import HeldCalls
-from redlane.control.member_desk import MemberDesk, Messages, Pieces
 from redlane.control.member_lanes import MemberLanes
 from redlane.control.membership import Membership, Place
 from redlane.control.metrics import Metrics
@@ -20,6 +17,7 @@ from redlane.control.processes import Ancestry
 from redlane.control.rendering import Facts, Rendering
 from redlane.control.session_control import SessionControl
 from redlane.control.stream import EventStream
+from redlane.daemon.member_parts import build_members
 from redlane.daemon.options import Options
 from redlane.daemon.own_files import own_files_of
 from redlane.daemon.proxy_parts import Bench, build_proxying
@@ -28,7 +26,6 @@ from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.daemon.tenancy import tenancy
 from redlane.gate import Gate
-from redlane.model.content import Content
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
 from redlane.state.places import Places
@@ -118,12 +115,7 @@ def build(
     proxying = build_proxying(paths, environ, rules, served, bench)
     facts = _facts(paths, options)
     door = Door(served.admission, membership)
-    members = MemberLanes(
-        MemberDesk(door, sessions, gate, metrics, _messages(rules)),
-        reviews.cancel,
-        served.counted,
-        served.counted_session,
-    )
+    members = build_members(door, sessions, bench, rules, served)
     rendering = _rendering(facts, rules, default_role, bench, sessions, held, proxying)
     return Parts(
         paths=paths,
@@ -144,22 +136,6 @@ def build(
         held=held,
         changes=changes,
         reload=partial(_reload, rules, paths, metrics, changes, proxying),
-    )
-
-
-def _messages(rules: Rules) -> Messages:
-    """What members' questions are about, as content."""
-
-    def message(
-        values: tuple[bytes, ...], texts: tuple[bytes, ...]
-    ) -> tuple[Content, Pieces]:
-        content = MessageContent(values, texts)
-        return content, content
-
-    return Messages(
-        ToolCallContent.from_json,
-        message,
-        lambda: rules.loaded.settings.inbound_scan.enabled,
     )
 
 
