@@ -78,11 +78,11 @@ def _base(lab: Proxied, way: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def test_a_block_is_an_answer_that_is_not_retried(lab: Proxied, way: str) -> None:
     base, told = _base(lab, WAYS[way])
 
-    outcome = lab.agent().post(f"{base}/echo?block-{way}", b"a bad-word", **told)
+    outcome = lab.agent().post(f"{base}/echo?not-retried-{way}", b"a bad-word", **told)
 
     assert outcome.blocked_by == "no-bad"
     assert "not that word" in outcome.json["reason"]
-    assert lab.origin.reached(f"block-{way}") == []
+    assert lab.origin.reached(f"not-retried-{way}") == []
 
 
 @pytest.mark.parametrize("way", WAYS)
