@@ -173,11 +173,12 @@ def test_an_open_file_is_given_away(
         return number if fine and os.read(number, 9) == b"content" else -2
 
     with _filtered(act, version) as child, file.open("rb") as opened:
-        injected = child.listener.inject(
-            _received(child).id, opened.fileno(), close_on_exec=close_on_exec
+        told = _received(child).id
+        number = child.listener.hand_over(
+            told, opened.fileno(), close_on_exec=close_on_exec
         )
 
-        assert injected
+        assert child.listener.answer(told, value=number)
         assert child.result()[0] > 2
 
 
@@ -190,7 +191,7 @@ def test_a_full_table_leaves_the_call_unanswered(version: tuple[int, int]) -> No
     with _filtered(act, version) as child:
         told = _received(child)
         with pytest.raises(OSError, match="Too many open files") as caught:
-            child.listener.inject(told.id, 0, close_on_exec=True)
+            child.listener.hand_over(told.id, 0, close_on_exec=True)
         assert child.listener.answer(told.id, error=caught.value.errno or 0)
 
         assert child.result() == (-1, errno.EMFILE)
@@ -206,7 +207,7 @@ def test_a_caller_that_has_gone_is_no_error(version: tuple[int, int]) -> None:
         assert not listener.is_valid(told.id)
         assert not listener.answer(told.id)
         assert not listener.go_on(told.id)
-        assert not listener.inject(told.id, 0, close_on_exec=True)
+        assert listener.hand_over(told.id, 0, close_on_exec=True) == -1
         assert listener.receive() is None
 
 

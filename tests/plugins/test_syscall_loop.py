@@ -3,10 +3,13 @@
 import ctypes
 import errno
 import os
+import resource
 import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,12 @@ def _checked(result: int) -> int:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
     return result
+
+
+def _leave_no_room() -> None:
+    """Take no further open file."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
 
 
 def _served(
@@ -201,10 +210,7 @@ def test_a_file_without_room_in_the_table_is_undone(tmp_path: Path) -> None:
         return Descriptor(number, close_on_exec=True, undo=made.unlink)
 
     def act() -> int:
-        import resource  # noqa: PLC0415  # in the child alone
-
-        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        _leave_no_room()
         try:
             _ask()
         except OSError as error:
@@ -213,6 +219,43 @@ def test_a_file_without_room_in_the_table_is_undone(tmp_path: Path) -> None:
 
     assert _served(act, sched_get_priority_min=creates) == errno.EMFILE
     assert not made.exists()
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched(Descriptor):
+    """Tells whether its caller still waits when it is closed."""
+
+    waits: Callable[[], bool] = bool
+    log: list[bool] = field(default_factory=list)
+
+    def close(self) -> None:
+        super(_Watched, self).close()
+        self.log.append(self.waits())
+
+
+@pytest.mark.parametrize("has_room", [True, False], ids=["given", "no room"])
+def test_our_own_file_is_closed_before_the_caller_goes_on(*, has_room: bool) -> None:
+    """Or what it has just written and closed could not be run yet (ETXTBSY)."""
+
+    def gives(kit: Kit, notification: Notification) -> Answer:
+        return _Watched(
+            os.open("/dev/null", os.O_RDONLY),
+            close_on_exec=True,
+            waits=lambda: kit.listener.is_valid(notification.id),
+            log=kit.log,
+        )
+
+    def act() -> None:
+        if not has_room:
+            _leave_no_room()
+        with suppress(OSError):
+            _ask()
+
+    name = "sched_get_priority_min"
+    outcome = supervised(
+        act, [name], lambda kit: {name: lambda notification: gives(kit, notification)}
+    )
+    assert outcome.log == [True]
 
 
 def test_threads_end_with_the_tree() -> None:

@@ -21,6 +21,7 @@ from redlane_context_syscall.calls import (
     Descriptor,
     Failure,
     Handler,
+    Value,
 )
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.watch import Quick, Watch
@@ -211,17 +212,24 @@ class Loop:
             listener.answer(notification.id, value=answer.value)
 
     def _inject(self, notification: Notification, answer: Descriptor) -> None:
-        """Give the caller an open file; undo what was made where there is no room."""
+        """Give the caller an open file; undo what was made where there is no room.
+
+        We let go of it before the caller goes on: who closes what it has just written
+        may run it at once (ETXTBSY while we have it), unlock it, or end a pipe.
+        """
+        result: Answer
         try:
-            self._listener.inject(
+            number = self._listener.hand_over(
                 notification.id, answer.number, close_on_exec=answer.close_on_exec
             )
+            result = Value(number) if number >= 0 else GIVEN
         except OSError as error:
             if answer.undo is not None:
                 answer.undo()
-            self._listener.answer(notification.id, error=error.errno or EPERM)
+            result = Failure(error.errno or EPERM)
         finally:
             answer.close()
+        self._send(notification, result)
 
     def _lose(self, reason: str) -> None:
         self.stop()

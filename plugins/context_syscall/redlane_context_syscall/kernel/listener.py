@@ -128,19 +128,14 @@ class Listener:
                 continue
             return True
 
-    def inject(self, identity: int, descriptor: int, *, close_on_exec: bool) -> bool:
-        """Give the caller an open file of ours and have the call return its number.
+    def hand_over(self, identity: int, descriptor: int, *, close_on_exec: bool) -> int:
+        """Put an open file of ours into the caller's table; its number there.
 
-        False when the caller has gone. Raises OSError where it cannot be given one
-        (EMFILE: its table is full); the call is not answered then. It is two steps:
-        where one call does both (ADDFD_FLAG_SEND) and we are stopped or frozen in the
-        middle of it, the kernel answers without the file, with 0.
+        -1 when the caller has gone. Raises OSError where it cannot be given one
+        (EMFILE: its table is full). The call is not answered: where one step does both
+        (ADDFD_FLAG_SEND) and we are stopped or frozen in the middle of it, the kernel
+        answers without the file, with 0.
         """
-        number = self._add(identity, descriptor, close_on_exec=close_on_exec)
-        return number >= 0 and self.answer(identity, value=number)
-
-    def _add(self, identity: int, descriptor: int, *, close_on_exec: bool) -> int:
-        """The number in the caller's table; -1 when it has gone."""
         on_exec = os.O_CLOEXEC if close_on_exec else 0
         # What can be written to has ioctl return its result, the number.
         request = bytearray(_ADDED.pack(identity, 0, descriptor, 0, on_exec))
