@@ -51,6 +51,7 @@ def _command(parser: argparse.ArgumentParser, name: str, summary: str) -> Descri
             _argument(parser, each)
             for each in visible
             if not isinstance(each, argparse._SubParsersAction)  # noqa: SLF001  # as above
+            or each.nargs == argparse.REMAINDER  # any other words are taken as well
         ],
         "commands": [
             command

@@ -139,6 +139,8 @@ def _synopses(node: Node, *, nested: bool) -> Iterator[str]:
     if not node["commands"]:
         yield from _synopsis(node)
     elif nested:
+        if any(not each["flags"] for each in node["arguments"]):
+            yield from _synopsis(node)
         for each in _leaves(node):
             yield from _synopsis(each)
     else:

@@ -2,12 +2,20 @@
 
 import argparse
 import gc
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-from redlane.cli.parser import Commands, add_command
+from redlane.cli.parser import Commands, Parser, add_command
 from redlane.errors import UsageError
 
 __all__ = ["register"]
+
+# argparse gives it no public name, and it takes no parameter at run time.
+if TYPE_CHECKING:
+    _Verbs: TypeAlias = argparse._SubParsersAction[Parser]  # noqa: SLF001
+else:
+    _Verbs = argparse._SubParsersAction  # noqa: SLF001
 
 
 def register(commands: Commands) -> None:
@@ -31,12 +39,40 @@ def register(commands: Commands) -> None:
         metavar="SERVER",
         help="what policies call the server (default: the name of COMMAND)",
     )
-    parser.add_argument(
-        "command",
-        nargs=argparse.REMAINDER,
+    parser.set_defaults(command=[])
+    parser.add_subparsers(
+        action=_CommandOrVerb,
+        dest="command",
         metavar="-- COMMAND",
         help="the server, with its arguments",
+        parser_class=Parser,
     )
+
+
+class _CommandOrVerb(_Verbs):
+    """Takes the words of a server, or runs the verb that the first of them is.
+
+    After `--` they are always a server's, so one may be called as a verb is.
+    """
+
+    def __init__(self, *args: object, **options: object) -> None:
+        """Take what argparse takes, and words that begin with a dash."""
+        super().__init__(*args, **options)  # type: ignore[arg-type]  # passed through as given
+        self.nargs = argparse.REMAINDER
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the server's words, or parse the verb's."""
+        words = [str(each) for each in values or ()]
+        if words and words[0] in self.choices:
+            super().__call__(parser, namespace, words, option_string)
+        else:
+            namespace.command = words
 
 
 def _mcp(arguments: argparse.Namespace) -> int:
