@@ -9,9 +9,8 @@ from redlane.mcp.asked import Asked
 from redlane.mcp.asking import Answer
 from redlane.mcp.calls import content_of, is_judged, rewritten
 from redlane.mcp.frames import Frame, FrameError, Kind, Message, key_of, read_frame
-from redlane.mcp.holding import Case, Docket, Question
+from redlane.mcp.holding import Case, Docket, Question, Ways
 from redlane.mcp.schemas import Schemas
-from redlane.mcp.stream import Stream
 
 __all__ = ["ClientSide"]
 
@@ -22,7 +21,7 @@ _OWED = Answer(
 
 
 class ClientSide:
-    """Takes the client's lines; one that must not be is a FrameError."""
+    """Takes the client's messages."""
 
     def __init__(
         self,
@@ -30,33 +29,31 @@ class ClientSide:
         asked: Asked,
         calls: Docket,
         results: Docket,
-        streams: tuple[Stream, Stream],
+        ways: Ways,
         schemas: Schemas,
     ) -> None:
         """Judge calls of `server`, by its name, in `calls`.
 
         What is rewritten must fit `schemas`. What is cancelled is taken back there, and
-        from `results`. `streams` lead to the client and to the server.
+        from `results`.
         """
         self._server = server
         self._schemas = schemas
         self._asked = asked
         self._calls = calls
         self._results = results
-        self._to_client, self._to_server = streams
+        self._ways = ways
 
-    def take(self, line: bytes) -> None:
-        """Pass a line on, or have it judged; raises FrameError."""
-        if not line.strip():
-            return
-        frame = read_frame(line)
+    def take(self, frame: Frame) -> None:
+        """Pass a frame on, or have it judged."""
         if self._is_cancelled(frame):
             return
         asked = [self._question(each) for each in frame.messages if is_judged(each)]
         if asked:
-            self._calls.judge(frame, asked, self._decided)
+            to_server = self._ways.to_server
+            self._calls.judge(frame, asked, self._decided, to_server, self._ways)
         elif self._may_ask(frame):
-            self._to_server.send(frame.line + b"\n")
+            self._ways.to_server.send(frame.line + b"\n")
 
     def _question(self, message: Message) -> Question:
         content = content_of(message, self._server)
@@ -67,7 +64,7 @@ class ClientSide:
         if self._asked.is_full:
             line = refusals(frame, Kind.REQUEST, _OWED)
             if line is not None:
-                self._to_client.send(line)
+                self._ways.to_client.send(line)
                 return False
         self._asked.add(frame)
         return True
@@ -80,7 +77,7 @@ class ClientSide:
             except ContentError as error:
                 answer = Answer(blocked=True, reason=str(error), event=answer.event)
         if answer.blocked:
-            self._refuse(case.frame, answer, question.about)
+            self._refuse(case, case.frame, answer, question.about)
         elif not self._may_ask(case.frame):
             data = b""
         self._calls.send(case, data)
@@ -95,7 +92,9 @@ class ClientSide:
         if not made:
             return case.frame.line
         line = rewritten(case.frame, made)
-        pairs = zip(case.frame.messages, read_frame(line).messages, strict=True)
+        pairs = zip(
+            case.frame.messages, read_frame(line, in_lines=False).messages, strict=True
+        )
         for before, after in pairs:
             old, new = (each.params.get("arguments") for each in (before, after))
             problem = self._schemas.problem(before.params.get("name"), old, new)
@@ -103,10 +102,12 @@ class ClientSide:
                 raise ContentError(f"the call was rewritten, and {problem}")
         return line
 
-    def _refuse(self, frame: Frame, answer: Answer, about: Message | None) -> None:
+    def _refuse(
+        self, case: Case, frame: Frame, answer: Answer, about: Message | None
+    ) -> None:
         line = refusals(frame, Kind.REQUEST, answer, about)
         if line is not None:
-            self._to_client.send(line)
+            case.owner.to_client.send(line)
 
     def _is_cancelled(self, frame: Frame) -> bool:
         """Take back what is cancelled; True when the server needs not know of it."""
@@ -116,22 +117,27 @@ class ClientSide:
                 key = key_of(message.params.get("requestId"))
                 case = self._calls.take_back((Kind.REQUEST, key))
                 if case is not None:
-                    self._refuse_others(case.frame, key)
+                    self._refuse_others(case, key)
+                    self._calls.send(case, b"")
                     unknown = not frame.is_batch
                 else:
-                    self._results.take_back((Kind.RESPONSE, key))
+                    held = self._results.take_back((Kind.RESPONSE, key))
+                    if held is not None:
+                        self._results.send(held, b"")
                     self._asked.cancel(key)
         return unknown
 
-    def _refuse_others(self, frame: Frame, cancelled: object) -> None:
+    def _refuse_others(self, case: Case, cancelled: object) -> None:
         """Answer what was in one batch with what is cancelled; that has no answer."""
+        frame = case.frame
         rest = tuple(
             each
             for each in frame.messages
             if each.kind is Kind.REQUEST and key_of(each.id) != cancelled
         )
         if rest:
-            self._refuse(Frame(frame.line, rest, frame.is_batch), _CANCELLED, None)
+            others = Frame(frame.line, rest, frame.is_batch)
+            self._refuse(case, others, _CANCELLED, None)
 
 
 def _cancellations(messages: Sequence[Message]) -> list[Message]:

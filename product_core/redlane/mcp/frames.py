@@ -107,11 +107,14 @@ class Frame:
         return all(each.kind is Kind.NOTIFICATION for each in self.messages)
 
 
-def read_frame(line: bytes) -> Frame:
-    """The messages of one line; raises FrameError."""
+def read_frame(line: bytes, *, in_lines: bool = True) -> Frame:
+    """The messages of one line; raises FrameError.
+
+    `in_lines`: line breaks part messages; where they do not, they are white space.
+    """
     if line.startswith(_BYTE_ORDER_MARK):
         raise FrameError("a message with a byte order mark")
-    if b"\r" in line:
+    if in_lines and b"\r" in line:
         # Some readers end a line there, and would find other messages than we do.
         raise FrameError("a message with a line break inside")
     line = _HALF.sub(_whole, line) if _MAYBE_HALF.search(line) else line

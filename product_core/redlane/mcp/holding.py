@@ -9,16 +9,24 @@ from dataclasses import dataclass, field
 
 from redlane.mcp.asking import Answer, Asking, Questions
 from redlane.mcp.frames import Frame, Key, Kind, Message, key_of
-from redlane.mcp.stream import Place, Stream
+from redlane.mcp.stream import Place, Way
 from redlane.model.policy import Context
 
-__all__ = ["Case", "Docket", "Id", "Question"]
+__all__ = ["Case", "Docket", "Id", "Question", "Ways"]
 
 _MOST_BYTES = 64 * 1024 * 1024
 """How much is held at a time, in one direction."""
 
 Id = tuple[Kind, Key]
 """A message by its kind and its id."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """Where messages go out that one client and its server exchange."""
+
+    to_client: Way
+    to_server: Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +41,16 @@ class Question:
 
 @dataclass(slots=True, eq=False)
 class Case:
-    """A frame under judgement; `decided` gets the last answer, or the first Block."""
+    """A frame under judgement, on its `way`; it is the `owner` who may let go of it.
+
+    `decided` gets the last answer, or the first Block.
+    """
 
     frame: Frame
     left: deque[Question]
     decided: "Callable[[Case, Question, Answer], None]"
+    way: Way
+    owner: Ways
     asking: Asking | None = None
     place: Place | None = None
     rewritten: list[tuple[Message | None, tuple[bytes, ...]]] = field(
@@ -57,11 +70,10 @@ class Case:
 class Docket:
     """The cases of one direction."""
 
-    def __init__(self, questions: Questions, context: Context, stream: Stream) -> None:
-        """Ask `questions` about content of `context` that is to go out to `stream`."""
+    def __init__(self, questions: Questions, context: Context) -> None:
+        """Ask `questions` about content of `context`."""
         self._questions = questions
         self._context = context
-        self._stream = stream
         self._open: dict[Case, frozenset[Id]] = {}
         self._bytes = 0
 
@@ -75,9 +87,11 @@ class Docket:
         frame: Frame,
         asked: Sequence[Question],
         decided: Callable[[Case, Question, Answer], None],
+        way: Way,
+        owner: Ways,
     ) -> None:
         """Ask all of `asked` until one is blocked, and tell `decided` the outcome."""
-        case = Case(frame, deque(asked), decided)
+        case = Case(frame, deque(asked), decided, way, owner)
         if self._open and self._bytes + len(frame.line) > _MOST_BYTES:
             full = Answer(blocked=True, reason="too much is held already", failed=True)
             decided(case, asked[0], full)
@@ -90,36 +104,34 @@ class Docket:
     def send(self, case: Case, data: bytes) -> None:
         """Send what becomes of a case to where it goes; perhaps nothing."""
         if case.place is None:
-            self._stream.send(data)
+            case.way.send(data)
         else:
-            self._stream.fill(case.place, data)
+            case.way.fill(case.place, data)
 
     def has(self, ids: frozenset[Id]) -> bool:
         """Whether a message of one of these ids is held."""
         return any(not ids.isdisjoint(each) for each in self._open.values())
 
     def take_back(self, wanted: Id) -> Case | None:
-        """Let go of the case that holds this message, if there is one."""
+        """Let go of the case that holds this message; `send` says what comes of it."""
         for case, ids in self._open.items():
             if wanted in ids:
                 self._drop(case)
                 return case
         return None
 
-    def close(self) -> list[Frame]:
-        """Take everything back; what it was."""
-        cases = list(self._open)
+    def close(self, owner: Ways | None = None) -> list[Case]:
+        """Let go of everything, or of what is its owner's; what it was."""
+        cases = [each for each in self._open if owner in (None, each.owner)]
         for case in cases:
             self._drop(case)
-        return [case.frame for case in cases]
+        return cases
 
     def _drop(self, case: Case) -> None:
         del self._open[case]
         self._bytes -= len(case.frame.line)
         if case.asking is not None:
             case.asking.take_back()
-        if case.place is not None:
-            self._stream.fill(case.place, b"")
 
     def _go_on(self, case: Case) -> None:
         while case.left:
@@ -139,8 +151,7 @@ class Docket:
         if case not in self._open:
             self._open[case] = case.ids
             self._bytes += len(case.frame.line)
-            if case.frame.is_ordered:
-                case.place = self._stream.hold()
+            case.place = case.way.hold(case.frame)
         asking.then(lambda answer: self._answered(case, question, answer))
 
     def _answered(self, case: Case, question: Question, answer: Answer) -> None:

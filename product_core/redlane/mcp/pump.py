@@ -9,8 +9,8 @@ from redlane.mcp.asked import Asked
 from redlane.mcp.asking import Answer, Questions, find_socket
 from redlane.mcp.child import Server, end_server
 from redlane.mcp.client_side import ClientSide
-from redlane.mcp.frames import FrameError, Kind, Lines
-from redlane.mcp.holding import Docket
+from redlane.mcp.frames import FrameError, Kind, Lines, read_frame
+from redlane.mcp.holding import Docket, Ways
 from redlane.mcp.loop import Inlet, Loop, Outlet
 from redlane.mcp.schemas import Schemas
 from redlane.mcp.server_side import ServerSide
@@ -45,13 +45,13 @@ class Pump:
         self._server_in = Outlet(loop, server.stdin.fileno(), self._lose_input)
         self._to_client = Stream(self._client_out)
         self._to_server = Stream(self._server_in)
-        streams = self._to_client, self._to_server
-        calls = Docket(self._questions, Context.MCP, self._to_server)
-        results = Docket(self._questions, Context.INBOUND, self._to_client)
+        ways = Ways(self._to_client, self._to_server)
+        calls = Docket(self._questions, Context.MCP)
+        results = Docket(self._questions, Context.INBOUND)
         self._calls, self._results = calls, results
         schemas = Schemas()
-        self._client = ClientSide(name, self._asked, calls, results, streams, schemas)
-        self._answers = ServerSide(name, self._asked, results, streams, schemas, _note)
+        self._client = ClientSide(name, self._asked, calls, results, ways, schemas)
+        self._answers = ServerSide(name, self._asked, results, ways, schemas, _note)
         self._lines = Lines(), Lines()
         self._from_client = Inlet(loop, client[0], self._take, self._end_client)
         out = server.stdout.fileno()
@@ -87,7 +87,8 @@ class Pump:
     def _take(self, piece: bytes) -> None:
         try:
             for line in self._lines[0].feed(piece):
-                self._client.take(line)
+                if line.strip():
+                    self._client.take(read_frame(line))
                 if self._over:
                     return
         except FrameError as error:
@@ -144,8 +145,9 @@ class Pump:
         answer = Answer(blocked=True, reason=reason, failed=True)
         for docket in dockets:
             kind = Kind.REQUEST if docket is self._calls else Kind.RESPONSE
-            for frame in docket.close():
-                line = refusals(frame, kind, answer)
+            for case in docket.close():
+                docket.send(case, b"")
+                line = refusals(case.frame, kind, answer)
                 if line is not None:
                     self._to_client.send(line)
 

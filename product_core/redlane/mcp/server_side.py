@@ -8,9 +8,9 @@ from redlane.mcp.asked import Asked
 from redlane.mcp.asking import Answer
 from redlane.mcp.carriers import carried, refilled
 from redlane.mcp.frames import Frame, FrameError, Kind, read_frame
-from redlane.mcp.holding import Case, Docket, Question
+from redlane.mcp.holding import Case, Docket, Question, Ways
 from redlane.mcp.schemas import Schemas
-from redlane.mcp.stream import Stream
+from redlane.mcp.stream import Way
 
 __all__ = ["ServerSide"]
 
@@ -26,11 +26,11 @@ class ServerSide:
         server: str,
         asked: Asked,
         results: Docket,
-        streams: tuple[Stream, Stream],
+        ways: Ways,
         schemas: Schemas,
         note: Callable[[str], None],
     ) -> None:
-        """Judge in `results`; `streams` lead to the client and to the server.
+        """Judge in `results` what goes back on `ways`.
 
         What tools take is kept in `schemas`. What is left out is told by `note`, the
         first time.
@@ -38,19 +38,25 @@ class ServerSide:
         self._server = server
         self._asked = asked
         self._results = results
-        self._to_client, self._to_server = streams
+        self._ways = ways
         self._schemas = schemas
         self._note = note
         self._noise = 0
 
-    def take(self, line: bytes) -> None:
-        """Have a line judged, and pass it on; raises FrameError."""
+    def take(
+        self, line: bytes, way: Way | None = None, *, in_lines: bool = True
+    ) -> None:
+        """Have a line judged, and pass it on, by `way` if not as ever.
+
+        `in_lines`: what comes is parted by line breaks. Raises FrameError.
+        """
+        way = self._ways.to_client if way is None else way
         beginning = line.lstrip()[:1]
         if beginning not in {b"{", b"["}:
             if beginning:
                 self._leave_out("a line that is no message")
             return
-        frame = read_frame(line)
+        frame = read_frame(line, in_lines=in_lines)
         answers = [each for each in frame.messages if each.kind is Kind.RESPONSE]
         names = self._asked.take(answers)
         if names is None:
@@ -58,12 +64,12 @@ class ServerSide:
             return
         found = carried(frame)
         if found.is_empty:
-            self._to_client.send(frame.line + b"\n")
+            way.send(frame.line + b"\n")
             return
         blobs = (*found.values, *found.texts)
         details = (f"MCP server: {self._server}", *_told(frame, names))
         question = Question(None, blobs, details, len(found.values))
-        self._results.judge(frame, [question], self._decided)
+        self._results.judge(frame, [question], self._decided, way, self._ways)
 
     def _decided(self, case: Case, question: Question, answer: Answer) -> None:
         data = b""
@@ -78,7 +84,7 @@ class ServerSide:
             data = refusals(case.frame, Kind.RESPONSE, answer) or b""
             back = denials(case.frame)
             if back is not None:
-                self._to_server.send(back)
+                self._ways.to_server.send(back)
         self._results.send(case, data)
 
     def _leave_out(self, what: str) -> None:

@@ -6,17 +6,33 @@ Notifications have no ids: what comes behind a held one waits for it.
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Protocol
 
+from redlane.mcp.frames import Frame
 from redlane.mcp.loop import Outlet
 
-__all__ = ["Place", "Stream"]
+__all__ = ["Place", "Stream", "Way"]
 
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """The place of a held notification among what goes out; `data` once it is known."""
+    """The place of a held message among what goes out; `data` once it is known."""
 
     data: bytes | None = None
+    is_kept: bool = True
+
+
+class Way(Protocol):
+    """Where a message goes once it is decided."""
+
+    def send(self, data: bytes) -> None:
+        """Send a message; empty: nothing comes of it."""
+
+    def hold(self, frame: Frame) -> Place:
+        """Wait for a message that is held."""
+
+    def fill(self, place: Place, data: bytes) -> None:
+        """Send what `place` was waited for; empty: nothing comes of it."""
 
 
 class Stream:
@@ -46,14 +62,18 @@ class Stream:
         self._waiting.append(Place(data))
         self._bytes += len(data)
 
-    def hold(self) -> Place:
-        """Keep a place, before which nothing goes out that comes later."""
-        place = Place()
-        self._waiting.append(place)
+    def hold(self, frame: Frame) -> Place:
+        """Keep a place, before which nothing goes out if it must not be overtaken."""
+        place = Place(is_kept=frame.is_ordered)
+        if place.is_kept:
+            self._waiting.append(place)
         return place
 
     def fill(self, place: Place, data: bytes) -> None:
         """Send what the place was kept for, perhaps nothing, and what waited for it."""
+        if not place.is_kept:
+            self.send(data)
+            return
         place.data = data
         self._bytes += len(data)
         while self._waiting and (ready := self._waiting[0].data) is not None:

@@ -5,8 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from redlane.mcp.frames import read_frame
 from redlane.mcp.loop import Loop, Outlet
 from redlane.mcp.stream import Stream
+
+NOTIFICATION = read_frame(b'{"method":"notifications/message"}')
+ANSWER = read_frame(b'{"id":1,"result":{}}')
 
 
 class Pipe:
@@ -41,9 +45,9 @@ def test_messages_go_out_at_once(pipe: Pipe) -> None:
 
 
 def test_nothing_overtakes_a_place(pipe: Pipe) -> None:
-    first, second = pipe.stream.hold(), None
+    first, second = pipe.stream.hold(NOTIFICATION), None
     pipe.stream.send(b"behind;")
-    second = pipe.stream.hold()
+    second = pipe.stream.hold(NOTIFICATION)
     pipe.stream.send(b"last;")
     assert pipe.read() == b""
     assert pipe.stream.pending == len(b"behind;last;")
@@ -57,10 +61,20 @@ def test_nothing_overtakes_a_place(pipe: Pipe) -> None:
 
 
 def test_a_place_may_be_filled_with_nothing(pipe: Pipe) -> None:
-    place = pipe.stream.hold()
+    place = pipe.stream.hold(NOTIFICATION)
     pipe.stream.send(b"behind")
     assert not pipe.stream.is_empty
 
     pipe.stream.fill(place, b"")
 
     assert pipe.read() == b"behind"
+
+
+def test_an_answer_that_is_held_is_overtaken(pipe: Pipe) -> None:
+    place = pipe.stream.hold(ANSWER)
+    pipe.stream.send(b"behind;")
+    assert pipe.read() == b"behind;"
+
+    pipe.stream.fill(place, b"answer;")
+
+    assert pipe.read() == b"answer;"
