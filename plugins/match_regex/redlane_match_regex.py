@@ -241,12 +241,15 @@ class RegexMatcher:
     ) -> Iterator[Answer]:
         """The policies that match in any of `views`, lowest order first."""
         views = tuple(dict.fromkeys(views))
-        return merge(
-            self._filtered_answers(views, before),
-            _answers(self._unfiltered, views, before),
-            _answers(self._alone, views, before),
-            key=attrgetter("order"),
-        )
+        others = [
+            _answers(groups, views, before)
+            for groups in (self._unfiltered, self._alone)
+            if groups
+        ]
+        filtered = self._filtered_answers(views, before)
+        if not others:
+            return filtered
+        return merge(filtered, *others, key=attrgetter("order"))
 
     def _filtered_answers(
         self, views: tuple[bytes, ...], before: int

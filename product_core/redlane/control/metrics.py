@@ -1,6 +1,7 @@
 """Counters of the daemon in the text format of Prometheus."""
 
 import threading
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -25,7 +26,8 @@ class Metrics:
 
     def count_verdict(self, context: str, verdict: str, latency_ms: float) -> None:
         """One verdict, and how long it took without the time of a review."""
-        bound = next((each for each in _BOUNDS_MS if latency_ms <= each), None)
+        place = bisect_left(_BOUNDS_MS, latency_ms)
+        bound = _BOUNDS_MS[place] if place < len(_BOUNDS_MS) else None
         with self._lock:
             self._verdicts[context, verdict] += 1
             self._latencies[bound] += 1

@@ -1,6 +1,7 @@
 """Names of hosts: whether two are the same, and which a setting lists."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from redlane.proxy.settings import plain_address
 
@@ -12,6 +13,7 @@ Endpoint = tuple[str, int]
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
+@lru_cache(maxsize=1024)
 def _plain(host: str) -> str:
     name = host.strip("[]").rstrip(".").lower()
     address = plain_address(name)

@@ -26,14 +26,30 @@ _PIECE = 256 * 1024
 _SOON_MILLISECONDS = 2
 
 
+class _Lane:
+    """A connection to the daemon, and what tells that there is something to read."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self._poll = select.poll()
+        self._poll.register(connection, select.POLLIN)
+
+    def is_ready(self, milliseconds: int) -> bool:
+        """Whether something is there within that time."""
+        return bool(self._poll.poll(milliseconds))
+
+    def close(self) -> None:
+        self.connection.close()
+
+
 class Asking:
     """A question on its way; it is over with an answer, or with `hang_up`."""
 
     def __init__(
         self,
-        lane: socket.socket,
+        lane: _Lane,
         data: bytes,
-        give_back: Callable[[socket.socket], None],
+        give_back: Callable[[_Lane], None],
     ) -> None:
         """Send `data` over `lane`, and `give_back` the lane after the answer."""
         self._lane = lane
@@ -45,17 +61,13 @@ class Asking:
     def _send_what_fits(self) -> None:
         with suppress(BlockingIOError):
             while self._unsent:
-                self._unsent = self._unsent[self._lane.send(self._unsent) :]
+                self._unsent = self._unsent[self._lane.connection.send(self._unsent) :]
 
     def soon(self) -> ProxyFrame | None:
         """The answer, if it comes at once; raises like `later`."""
-        if self._unsent:
+        if self._unsent or not self._lane.is_ready(_SOON_MILLISECONDS):
             return None
-        poll = select.poll()
-        poll.register(self._lane, select.POLLIN)
-        if not poll.poll(_SOON_MILLISECONDS):
-            return None
-        self._take(self._lane.recv(_PIECE))
+        self._take(self._lane.connection.recv(_PIECE))
         return self._answer()
 
     async def later(self) -> ProxyFrame:
@@ -63,12 +75,12 @@ class Asking:
 
         Raises OSError, EOFError or ProxyFrameError; the lane is hung up then.
         """
-        loop = asyncio.get_running_loop()
+        loop, connection = asyncio.get_running_loop(), self._lane.connection
         try:
             if self._unsent:
-                await loop.sock_sendall(self._lane, self._unsent)
+                await loop.sock_sendall(connection, self._unsent)
             while (answer := self._answer()) is None:
-                self._take(await loop.sock_recv(self._lane, _PIECE))
+                self._take(await loop.sock_recv(connection, _PIECE))
         except BaseException:
             self.hang_up()
             raise
@@ -101,7 +113,7 @@ class Lanes:
     def __init__(self, hand_over: Callable[[socket.socket], None]) -> None:
         """`hand_over` gives the daemon its end of a new lane."""
         self._hand_over = hand_over
-        self._idle: list[socket.socket] = []
+        self._idle: list[_Lane] = []
 
     def ask(self, document: Mapping[str, Any], blobs: Sequence[bytes] = ()) -> Asking:
         """Send a question; raises OSError."""
@@ -112,7 +124,7 @@ class Lanes:
             lane.close()
             raise
 
-    def _open(self) -> socket.socket:
+    def _open(self) -> _Lane:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -121,9 +133,9 @@ class Lanes:
                 ours.close()
                 raise
         ours.setblocking(False)  # noqa: FBT003  # positional only
-        return ours
+        return _Lane(ours)
 
-    def _keep(self, lane: socket.socket) -> None:
+    def _keep(self, lane: _Lane) -> None:
         if len(self._idle) < _MOST_IDLE:
             self._idle.append(lane)
         else:

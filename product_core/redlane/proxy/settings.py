@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
@@ -53,17 +54,16 @@ class ProxySettings:
 
     def is_own(self, address: str, port: int) -> bool:
         """Whether an address is one of Redlane's own, however it is written."""
-        plain = plain_address(address)
+        hosts = [host for host, number in self.own if number == port]
+        plain = plain_address(address) if hosts else None
         if plain is None:
             return False
         found = ip_address(plain)
         is_here = found.is_loopback or found.is_unspecified
-        return any(
-            port == number and (is_here or plain == plain_address(host))
-            for host, number in self.own
-        )
+        return is_here or plain in map(plain_address, hosts)
 
 
+@lru_cache(maxsize=1024)
 def plain_address(text: str) -> str | None:
     """An address in its one form, of IPv4 where IPv6 wraps it; None: no address."""
     try:

@@ -55,7 +55,10 @@ class Places:
 
     def _enter(self, session: str) -> bool:
         with self._changed:
-            if self._is_full(session) and self._waiting[session] >= self._most_waiting:
+            if not self._is_full(session):
+                self._running[session] += 1
+                return True
+            if self._waiting[session] >= self._most_waiting:
                 return False
             self._waiting[session] += 1
             try:

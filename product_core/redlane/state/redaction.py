@@ -4,9 +4,11 @@ Better a word too many than a key: what looks like a secret counts as one. RE2 k
 the time linear in the length of the text, whatever it holds.
 """
 
+from functools import lru_cache
+
 import re2
 
-__all__ = ["LONGEST_EXCERPT", "REDACTED", "excerpt", "redact"]
+__all__ = ["LONGEST_EXCERPT", "REDACTED", "excerpt", "redact", "redact_reason"]
 
 REDACTED = "[redacted]"
 """What stands in the place of a secret."""
@@ -82,8 +84,16 @@ def redact(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=1024)
+def redact_reason(text: str) -> str:
+    """The same of a verdict's reason: they are few, and each comes again and again."""
+    return redact(text)
+
+
 def excerpt(data: bytes, longest: int = LONGEST_EXCERPT) -> str:
     """The beginning of `data` as text without secrets; `…` shows that it goes on."""
+    if not data:
+        return ""
     widest = 4 * (longest + _OVERHANG)
     text = data[:widest].decode(errors="replace")[: longest + _OVERHANG]
     clean = redact(text)
