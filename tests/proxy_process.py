@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +24,7 @@ from redlane.control.proxy_frames import (
 __all__ = ["ALLOW", "CREDENTIAL", "ProxyProcess", "exchange", "proxy_process"]
 
 CREDENTIAL = "session:token"
+PROXY = ("-m", "redlane.proxy")
 ALLOW: Mapping[str, Any] = {
     "verdict": "ALLOW",
     "policy": None,
@@ -116,13 +117,15 @@ class ProxyProcess:
 
 
 @contextmanager
-def proxy_process(*, ends: int = 0, **settings: Any) -> Iterator[ProxyProcess]:
+def proxy_process(
+    *, ends: int = 0, program: Sequence[str] = PROXY, **settings: Any
+) -> Iterator[ProxyProcess]:
     """A proxy that serves; `ends` is the status that it is to end with."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, socket.create_server(("127.0.0.1", 0)) as listener:
         words = ["--listener", str(listener.fileno()), "--channel"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "redlane.proxy", *words, str(theirs.fileno())],
+            [sys.executable, *program, *words, str(theirs.fileno())],
             pass_fds=(listener.fileno(), theirs.fileno()),
         )
         theirs.close()

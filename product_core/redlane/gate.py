@@ -21,7 +21,7 @@ from redlane.state.event import Event
 from redlane.state.events import EventLog
 from redlane.state.filters import why_not_held
 from redlane.state.places import Places
-from redlane.state.redaction import excerpt, redact
+from redlane.state.redaction import excerpt, redact_reason
 from redlane.state.reviews import Review, Reviews, ReviewsFullError, ReviewState
 from redlane.state.sessions import Session, SessionState, SessionTable
 
@@ -112,6 +112,17 @@ class Gate:
         return fail_closed(
             partial(self._decide, request, on_hold, hold=hold),
             partial(self._broken, request),
+        )
+
+    def preview(self, content: Content, session: Session) -> Verdict:
+        """What the verdict on `content` would be; never an exception.
+
+        It is neither written down nor held: nothing may come of it but a question to
+        `decide`.
+        """
+        request = self._request(content, session, None, None)
+        return fail_closed(
+            partial(self._verdict, request), partial(self._block, request)
         )
 
     def refuse(
@@ -247,7 +258,7 @@ class Gate:
             verdict=verdict.decision.value,
             lane=verdict.decision.lane.value,
             policy=verdict.policy,
-            reason=redact(verdict.reason[:LONGEST_REASON]),
+            reason=redact_reason(verdict.reason[:LONGEST_REASON]),
             role=verdict.role,
             latency_ms=latency,
             content=excerpt(request.data),

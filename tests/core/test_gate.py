@@ -42,6 +42,24 @@ def test_verdict_is_recorded(make: Make) -> None:
     assert event.latency_ms == judgement.latency_ms
 
 
+@pytest.mark.parametrize("action", ["Allow", "Block", "Flag", "Modify"])
+def test_preview_tells_the_verdict_and_does_nothing_else(
+    make: Make, action: str
+) -> None:
+    bench = make(policy("p", action, "bad"))
+    verdict = bench.gate.preview(content(), bench.session)
+    assert verdict.decision.value == action.upper()
+    assert not bench.events()
+    assert not bench.reviews.list(over=True)
+
+
+def test_preview_of_a_frozen_session_is_a_block(make: Make) -> None:
+    bench = make(policy("a", "Allow", ""))
+    bench.sessions.freeze(DEFAULT_SESSION)
+    verdict = bench.gate.preview(content(), bench.session)
+    assert verdict.decision is Decision.BLOCK
+
+
 def test_rewritten_content_is_recorded(make: Make) -> None:
     bench = make(policy("m", "Modify", "bad"))
     bench.decide()

@@ -84,6 +84,28 @@ def test_a_request_is_judged_by_its_sessions_role(make: Make) -> None:
     assert any('context="Network"' in line for line in desk.metrics.lines())
 
 
+@pytest.mark.parametrize("action", ["Allow", "Block", "Flag", "Modify"])
+def test_a_preview_is_neither_written_down_nor_held_nor_counted(
+    make: Make, action: str
+) -> None:
+    desk = make(policy("p", action, "bad"))
+
+    answer = desk.ask(b"some bad text", kind="preview")
+
+    assert (answer.document["verdict"], answer.document["event"]) == (
+        action.upper(),
+        None,
+    )
+    assert not answer.blobs
+    assert not desk.bench.events()
+    assert not any('context="Network"' in line for line in desk.metrics.lines())
+
+
+def test_a_preview_of_what_has_no_form_is_a_block(make: Make) -> None:
+    desk = make(policy("a", "Allow", ""))
+    assert desk.ask(b"no form", kind="preview").document["verdict"] == "BLOCK"
+
+
 def test_a_rewritten_request_comes_back_as_bytes(make: Make) -> None:
     desk = make(policy("m", "Modify", "bad"))
 

@@ -13,7 +13,7 @@ from redlane.engine.boundary import one_line
 from redlane.errors import RedlaneError
 from redlane.gate import Judgement
 from redlane.model.policy import Context
-from redlane.model.verdict import Decision
+from redlane.model.verdict import Decision, Verdict
 from redlane.state.reviews import Review
 from redlane.state.sessions import Session
 
@@ -26,6 +26,7 @@ __all__ = [
     "block_frame",
     "failed_frame",
     "read_question",
+    "verdict_frame",
 ]
 
 OnHold = Callable[[Review], None]
@@ -117,6 +118,13 @@ def block_frame(reason: str, refused: str | None = None) -> ProxyFrame:
             "refused": refused,
         }
     )
+
+
+def verdict_frame(verdict: Verdict) -> ProxyFrame:
+    """A verdict that nothing has come of yet."""
+    frame = block_frame(verdict.reason)
+    told = {"verdict": verdict.decision.value, "policy": verdict.policy}
+    return ProxyFrame({**frame.document, **told})
 
 
 def failed_frame(reason: str) -> ProxyFrame:

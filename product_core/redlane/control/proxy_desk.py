@@ -15,6 +15,7 @@ from redlane.control.lane_questions import (
     block_frame,
     failed_frame,
     read_question,
+    verdict_frame,
 )
 from redlane.control.metrics import Metrics
 from redlane.control.proxy_frames import ProxyFrame
@@ -99,6 +100,8 @@ class ProxyDesk:
             return self.refusal()
         question = read_question(frame, _CONTEXTS)
         match frame.document.get("kind"):
+            case "preview":
+                return self._preview(question, session)
             case "judge":
                 judgement = self._judge(question, session, on_hold)
             case "record":
@@ -111,13 +114,24 @@ class ProxyDesk:
         )
         return answer_of(judgement)
 
+    def _preview(self, question: LaneQuestion, session: Session) -> ProxyFrame:
+        """What would become of it, for a question that is asked after this one."""
+        try:
+            verdict = self._gate.preview(self._content(question), session)
+        except ContentError as error:
+            return block_frame(str(error))
+        return verdict_frame(verdict)
+
+    def _content(self, question: LaneQuestion) -> Content:
+        return self._traffic(
+            question.context, question.data, question.texts, question.problem
+        )
+
     def _judge(
         self, question: LaneQuestion, session: Session, on_hold: OnHold
     ) -> Judgement:
         try:
-            content = self._traffic(
-                question.context, question.data, question.texts, question.problem
-            )
+            content = self._content(question)
         except ContentError as error:
             raw = TextContent(question.context, question.data)
             return self._gate.refuse(raw, session, str(error))

@@ -61,7 +61,7 @@ class Answer:
 
     `content` is what it was rewritten to. `refused`: the credentials are nobody's.
     `failed`: there is no verdict, for nobody could be asked. `reviewed`: a person has
-    decided it.
+    decided it. `flagged`: it is blocked for nobody has held it.
     """
 
     blocked: bool
@@ -73,6 +73,7 @@ class Answer:
     refused: bool = False
     failed: bool = False
     reviewed: bool = False
+    flagged: bool = False
 
 
 class Judge:
@@ -90,15 +91,20 @@ class Judge:
         make: Callable[[], Judged],
         size: int,
         details: Sequence[str] = (),
+        *,
+        kind: str = "judge",
     ) -> Answer:
-        """The verdict on what `make` makes out of `size` bytes."""
+        """The verdict on what `make` makes out of `size` bytes.
+
+        Of the kind `preview` it is neither written down nor held.
+        """
         try:
             content = make() if size <= _QUICK_BYTES else await asyncio.to_thread(make)
             blobs, problem = (content.data, *content.texts), content.problem
         except Exception:  # noqa: BLE001  # fails closed
             _log.exception("a content cannot be read")
             return Answer(blocked=True, reason="it cannot be read", failed=True)
-        document = _document("judge", asker, context, details)
+        document = _document(kind, asker, context, details)
         return await self._answer(asker, {**document, "problem": problem}, blobs)
 
     async def record(
@@ -185,4 +191,5 @@ def _read(frame: ProxyFrame) -> Answer:
         content=frame.blobs[0] if frame.blobs else None,
         refused=document["refused"] is not None,
         reviewed=document.get("reviewed") is True,
+        flagged=decision is Decision.FLAG,
     )

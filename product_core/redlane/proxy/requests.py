@@ -1,7 +1,7 @@
 """Requests before they leave: judged, refused or rewritten (policy format: Network)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from mitmproxy import http
@@ -16,6 +16,7 @@ from redlane.proxy.agreeing import problem_of
 from redlane.proxy.answers import refusal_response
 from redlane.proxy.hosts import is_listed
 from redlane.proxy.judge import Answer, Asker, Judge
+from redlane.proxy.naming import ask_unnamed
 from redlane.proxy.resolving import Found, Resolver, addresses_of
 from redlane.proxy.rewriting import put_body, put_request
 from redlane.proxy.settings import ProxySettings
@@ -164,14 +165,12 @@ class Requests:
         method: bytes = b"",
         details: tuple[str, ...] = (),
     ) -> Answer:
-        request, problem = flow.request, problem_of(flow.request)
-        found: Found = ()
-        if not problem and asker.credential is not None:
-            found = await self._resolver.look_up(request.host, request.port)
-            problem = self._of_address(request, found)
+        request, client = flow.request, asker.connection
+        host, port = request.host, request.port
+        found = self._resolver.known(host, port)
+        problem = problem_of(request) or self._of_address(request, found or ())
         if problem:
-            excerpt = b"%b %b" % (request.method.encode(), url)
-            return await self._refuse(asker, problem, excerpt)
+            return await self._refuse(flow, asker, problem, url)
         line = RequestLine(
             method or request.method.encode(), url, request.http_version.encode()
         )
@@ -181,15 +180,31 @@ class Requests:
             self._headers(request),
             body,
             _in_utf8(request.headers.get("content-type", "")),
-            addresses_of(found),
         )
-        answer = await self._judge.judge(
-            asker, Context.NETWORK, make, len(body), details
-        )
+
+        def ask(found: Found, kind: str = "judge") -> Awaitable[Answer]:
+            content = partial(make, addresses_of(found))
+            return self._judge.judge(
+                asker, Context.NETWORK, content, len(body), details, kind=kind
+            )
+
+        if found is None and asker.credential is not None:
+            refuse = partial(self._refused, flow, asker, url)
+            look_up = partial(self._resolver.look_up, host, port)
+            answer, found = await ask_unnamed(ask, look_up, refuse)
+        else:
+            found = found or ()
+            answer = await ask(found)
         if not answer.blocked:
-            client, host, port = asker.connection, request.host, request.port
             self._resolver.allow(client, host, port, found)
         return answer
+
+    async def _refused(
+        self, flow: http.HTTPFlow, asker: Asker, url: bytes, found: Found
+    ) -> Answer | None:
+        """The answer to a request that leads to Redlane itself, if it does."""
+        problem = self._of_address(flow.request, found)
+        return await self._refuse(flow, asker, problem, url) if problem else None
 
     def _of_address(self, request: http.Request, found: Found) -> str:
         """Why a request may go to no such address, or ""."""
@@ -209,7 +224,10 @@ class Requests:
             flow.response = refusal_response(Answer(True, None, problem))  # noqa: FBT003
         self._resolver.allow(asker.connection, request.host, request.port, found)
 
-    async def _refuse(self, asker: Asker, reason: str, excerpt: bytes) -> Answer:
+    async def _refuse(
+        self, flow: http.HTTPFlow, asker: Asker, reason: str, url: bytes
+    ) -> Answer:
+        excerpt = b"%b %b" % (flow.request.method.encode(), url)
         told = await self._judge.record(
             asker, Context.NETWORK, Decision.BLOCK, reason, excerpt
         )

@@ -52,6 +52,19 @@ class Resolver:
         """Have every connection of the loop made by what this finds."""
         setattr(self._loop, "getaddrinfo", self._getaddrinfo)  # noqa: B010  # a method
 
+    def known(self, host: str, port: int) -> Found | None:
+        """What a name leads to, if nobody is asked for it any more, or an address is.
+
+        None: it is to be looked up.
+        """
+        kept = self._kept.get((host, port))
+        if kept is None or self._loop.time() >= kept[0]:
+            return _numeric(host, port)
+        looked = kept[1]
+        if not looked.done() or looked.cancelled() or looked.exception():
+            return None
+        return looked.result()
+
     async def look_up(self, host: str, port: int) -> Found:
         """What a name leads to; nothing where it leads nowhere."""
         try:
@@ -112,3 +125,12 @@ class Resolver:
             self._threads, ask
         )
         return tuple(found)
+
+
+def _numeric(host: str, port: int) -> Found | None:
+    """What an address leads to, in whatever form; None: it is a name."""
+    kind, flags = socket.SOCK_STREAM, socket.AI_NUMERICHOST
+    try:
+        return tuple(socket.getaddrinfo(host, port, type=kind, flags=flags))
+    except (OSError, UnicodeError):
+        return None
