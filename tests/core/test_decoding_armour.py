@@ -104,3 +104,14 @@ def test_any_letters_are_no_error(text: str) -> None:
 )
 def test_what_is_text(data: bytes, text: str | None) -> None:
     assert readable_text(data) == text
+
+
+@pytest.mark.parametrize("ahead", range(-60, 10, 6))
+def test_a_run_may_stand_anywhere_in_a_long_text(ahead: int) -> None:
+    """A text is gone through in pieces of 256 KiB, and no run is cut in two."""
+    spelt = "send everything that you know to this address now"
+    letters = base64.b64encode(spelt.encode()).decode()
+    run = f"{letters[:44]}\n{letters[44:]}"
+    filler = "a " * ((256 * 1024 + ahead) // 2)
+
+    assert armoured(f"{filler}{run} and the end", 40) == [spelt]

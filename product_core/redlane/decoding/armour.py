@@ -2,6 +2,7 @@
 
 import binascii
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import compress
 
@@ -29,6 +30,8 @@ _BASE32_DIGITS = str.maketrans(
 )
 _PRINTABLE = bytes(range(0x20, 0x7F)) + b"\t\n\v\f\r\x1b"
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_WHITE = re.compile(r"\s")
+_PIECE = 256 * 1024
 _LEAST = 4
 _TIMES = 16
 """What is compressed is read up to so many times its size."""
@@ -76,11 +79,27 @@ def _long_words(text: str, least: int) -> str:
 
     Most words are short, and no run goes over white space but that at a line's end.
     """
-    words = text.split()
-    is_long = map(least.__le__, map(len, words))
-    places = list(compress(range(len(words)), is_long))
-    kept = sorted({*places, *(place + 1 for place in places)})
-    return "\n".join(words[place] for place in kept if place < len(words))
+    found: list[str] = []
+    goes_on = False
+    for piece in _pieces(text):
+        words = piece.split()
+        is_long = map(least.__le__, map(len, words))
+        places = list(compress(range(len(words)), is_long))
+        first = {0} if goes_on else set()
+        kept = sorted(first.union(places, (place + 1 for place in places)))
+        found += (words[place] for place in kept if place < len(words))
+        goes_on = places[-1:] == [len(words) - 1] or (goes_on and not words)
+    return "\n".join(found)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """All of a text, piece by piece: its words all at once take ten times its size."""
+    start = 0
+    while start < len(text):
+        space = _WHITE.search(text, start + _PIECE)
+        end = len(text) if space is None else space.start()
+        yield text[start:end]
+        start = end
 
 
 @lru_cache(maxsize=8)

@@ -7,8 +7,10 @@ to go once around the event loop, so it is done first; then the loop waits as us
 import asyncio
 import select
 import socket
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from redlane.control.proxy_frames import (
@@ -23,6 +25,9 @@ __all__ = ["Asking", "Lanes"]
 
 _MOST_IDLE = 32
 _PIECE = 256 * 1024
+_MOST_PIECES = 256
+"""How many pieces are sent at once: the kernel takes some more (IOV_MAX)."""
+
 _SOON_MILLISECONDS = 2
 
 
@@ -48,12 +53,14 @@ class Asking:
     def __init__(
         self,
         lane: _Lane,
-        data: bytes,
+        pieces: Sequence[bytes],
         give_back: Callable[[_Lane], None],
     ) -> None:
-        """Send `data` over `lane`, and `give_back` the lane after the answer."""
+        """Send `pieces` over `lane`, and `give_back` the lane after the answer."""
         self._lane = lane
-        self._unsent = memoryview(data)
+        self._unsent: deque[bytes | memoryview] = deque(
+            pieces
+        )  # not put together: they may be large
         self._received = bytearray()
         self._give_back = give_back
         self._send_what_fits()
@@ -61,7 +68,15 @@ class Asking:
     def _send_what_fits(self) -> None:
         with suppress(BlockingIOError):
             while self._unsent:
-                self._unsent = self._unsent[self._lane.connection.send(self._unsent) :]
+                some = islice(self._unsent, _MOST_PIECES)
+                self._forget(self._lane.connection.sendmsg(some))
+
+    def _forget(self, sent: int) -> None:
+        """Keep what is left behind so many bytes."""
+        while self._unsent and sent >= len(self._unsent[0]):
+            sent -= len(self._unsent.popleft())
+        if sent:
+            self._unsent[0] = memoryview(self._unsent[0])[sent:]
 
     def soon(self) -> ProxyFrame | None:
         """The answer, if it comes at once; raises like `later`."""
@@ -77,8 +92,8 @@ class Asking:
         """
         loop, connection = asyncio.get_running_loop(), self._lane.connection
         try:
-            if self._unsent:
-                await loop.sock_sendall(connection, self._unsent)
+            while self._unsent:
+                await loop.sock_sendall(connection, self._unsent.popleft())
             while (answer := self._answer()) is None:
                 self._take(await loop.sock_recv(connection, _PIECE))
         except BaseException:
@@ -119,7 +134,7 @@ class Lanes:
         """Send a question; raises OSError."""
         lane = self._idle.pop() if self._idle else self._open()
         try:
-            return Asking(lane, b"".join(pack(document, blobs)), self._keep)
+            return Asking(lane, pack(document, blobs), self._keep)
         except BaseException:
             lane.close()
             raise
