@@ -79,6 +79,7 @@ BOUNDARIES = {
     "product_core/redlane/plugins.py",
     "product_core/redlane/policies/asking.py",
     "product_core/redlane/proxy/addon.py",
+    "product_core/redlane/proxy/hooks.py",
     "product_core/redlane/proxy/judge.py",
     "product_core/redlane/proxy/main.py",
 }

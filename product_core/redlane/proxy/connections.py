@@ -8,6 +8,7 @@ from typing import Any
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
 
+from redlane.proxy.hooks import Hooks
 from redlane.proxy.http2 import waiting_bytes
 from redlane.proxy.resolving import connecting_for
 from redlane.proxy.waiting import held_bytes
@@ -34,9 +35,10 @@ class JudgedConnection(ProxyConnectionHandler):
     to be read, or nobody would notice that the client hangs up.
     """
 
-    def __init__(self, *arguments: Any) -> None:  # noqa: ANN401  # mitmproxy's
-        """As mitmproxy makes it."""
+    def __init__(self, hooks: Hooks, *arguments: Any) -> None:  # noqa: ANN401  # mitmproxy's
+        """As mitmproxy makes it, but with `hooks` in place of its addons."""
         super().__init__(*arguments)  # type: ignore[no-untyped-call]
+        self._hooks = hooks
         self._waiting = 0
         self._reads = 0
         self._free = asyncio.Event()
@@ -49,8 +51,8 @@ class JudgedConnection(ProxyConnectionHandler):
 
     async def handle_hook(self, hook: commands.StartHook) -> None:
         """Run a hook, and count how many wait."""
-        with self._counted():
-            await super().handle_hook(hook)
+        with self._counted(), self.timeout_watchdog.disarm():
+            await self._hooks.run(hook)
 
     @contextmanager
     def _counted(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from mitmproxy.proxy import layers, mode_specs
 from redlane.proxy.addon import Judging
 from redlane.proxy.channel import Channel
 from redlane.proxy.connections import JudgedConnection
+from redlane.proxy.hooks import Hooks
 from redlane.proxy.judge import Judge
 from redlane.proxy.lanes import Lanes
 from redlane.proxy.patching import use_own_layers
@@ -52,6 +53,7 @@ class Proxy:
         self._resolver = Resolver(master.event_loop)
         self._resolver.install()
         self._judge = Judge(Lanes(channel.hand_over))
+        self._hooks = Hooks(())
         self._over = asyncio.Event()
 
     def _current(self) -> ProxySettings:
@@ -70,13 +72,15 @@ class Proxy:
         requests = Requests(self._judge, self._resolver, self._current)
         responses = Responses(self._judge, self._current)
         judging = Judging(self._judge, requests, responses, self._current)
-        self._master.addons.add(
+        addons = (
             Proxyserver(),
             DisableH2C(),
             self._interception,
             Routing(self._current),
             judging,
         )
+        self._master.addons.add(*addons)
+        self._hooks = Hooks(addons)
         self._master.options.update(**_OPTIONS)
 
     async def run(self, listener: socket.socket) -> None:
@@ -108,7 +112,7 @@ class Proxy:
         mode = mode_specs.ProxyMode.parse("regular")
         with contextlib.suppress(OSError):
             handler = JudgedConnection(
-                self._master, reader, writer, self._master.options, mode
+                self._hooks, self._master, reader, writer, self._master.options, mode
             )
             context = handler.layer.context
             handler.layer = layers.modes.HttpProxy(context)
