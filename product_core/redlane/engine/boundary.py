@@ -45,5 +45,7 @@ def describe(error: BaseException) -> str:
 
 def one_line(text: str) -> str:
     """`text` without what could forge a second line or steer a terminal; bounded."""
-    line = "".join(each if each.isprintable() else " " for each in text[:LONGEST])
+    line = text[:LONGEST]
+    if not line.isprintable():
+        line = "".join(each if each.isprintable() else " " for each in line)
     return line if len(text) <= LONGEST else line + "…"
