@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from redlane.cli import mcp_import
 from redlane.cli.parser import Commands, Parser, add_command
 from redlane.errors import UsageError
 
@@ -40,13 +41,14 @@ def register(commands: Commands) -> None:
         help="what policies call the server (default: the name of COMMAND)",
     )
     parser.set_defaults(command=[])
-    parser.add_subparsers(
+    verbs = parser.add_subparsers(
         action=_CommandOrVerb,
         dest="command",
         metavar="-- COMMAND",
         help="the server, with its arguments",
         parser_class=Parser,
     )
+    mcp_import.register(verbs)
 
 
 class _CommandOrVerb(_Verbs):

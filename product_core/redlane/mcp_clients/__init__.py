@@ -1,0 +1,1 @@
+"""The configurations of MCP clients: servers go through Redlane, and back again."""
