@@ -54,6 +54,7 @@ class _Request:
     pid: int | None
     started: float
     details: tuple[str, ...] = ()
+    doubt: Verdict | None = None
 
     @property
     def data(self) -> bytes:
@@ -99,16 +100,20 @@ class Gate:
         pid: int | None = None,
         details: tuple[str, ...] = (),
         on_hold: Callable[[Review], None] | None = None,
+        doubt: Verdict | None = None,
     ) -> Judgement:
         """The verdict on `content`, one or several; never an exception.
 
         `details` say, a line each, what a person must know besides to decide on it.
+        `doubt` is a FLAG for what no policy knows of: nothing but a Block is more.
 
         A FLAG waits here until it is decided, unless `hold` is false or it is about a
         system call; `on_hold` is told of the review first. Only a privileged caller
         may give a `role` other than the session's.
         """
-        request = self._request(content, session, role, pid, details)
+        request = replace(
+            self._request(content, session, role, pid, details), doubt=doubt
+        )
         return fail_closed(
             partial(self._decide, request, on_hold, hold=hold),
             partial(self._broken, request),
@@ -174,7 +179,10 @@ class Gate:
         *,
         hold: bool,
     ) -> Judgement:
-        judgement = self._recorded(request, self._verdict(request))
+        verdict = self._verdict(request)
+        if request.doubt is not None:
+            verdict = _doubted(verdict, request.doubt)
+        judgement = self._recorded(request, verdict)
         if judgement.verdict.decision is not Decision.FLAG or not hold:
             return judgement
         if judgement.verdict.context == Context.SYSCALL:
@@ -300,6 +308,23 @@ def why_stopped(session: Session | None) -> str:
     if session.frozen:
         return "the session is frozen"
     return ""
+
+
+def _doubted(verdict: Verdict, doubt: Verdict) -> Verdict:
+    """The verdict, flagged unless it is a Block."""
+    if verdict.decision is Decision.BLOCK:
+        return verdict
+    modified = verdict.decision is Decision.MODIFY
+    also = f"; {verdict.reason}" if verdict.decision is Decision.FLAG else ""
+    return replace(
+        verdict,
+        decision=Decision.FLAG,
+        policy=doubt.policy,
+        reason=f"{doubt.reason}{also}",
+        suggestion=None,
+        modified_by=verdict.policy if modified else verdict.modified_by,
+        restriction=False,
+    )
 
 
 def _decided(flagged: Verdict, review: Review) -> Verdict:

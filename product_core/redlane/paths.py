@@ -118,6 +118,11 @@ class Paths:
         return (SYSTEM_STATE if self.is_system else self.home) / "ca"
 
     @property
+    def pins(self) -> Path:
+        """The directory of what is pinned of MCP servers."""
+        return (SYSTEM_STATE if self.is_system else self.home) / "pins"
+
+    @property
     def models(self) -> Path:
         """The directory of installed classifier models."""
         return self.home / "models"

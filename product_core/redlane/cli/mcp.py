@@ -92,8 +92,9 @@ def _mcp(arguments: argparse.Namespace) -> int:
     server = start_server(command)
     pass_signals_on(server)
     from redlane.mcp.pump import Pump  # noqa: PLC0415  # the server starts meanwhile
+    from redlane.mcp.served import Served, started_by  # noqa: PLC0415  # as above
 
-    pump = Pump(name, server, (0, 1))
+    pump = Pump(Served(name, started_by(command)), server, (0, 1))
     gc.collect()
     gc.freeze()  # what is loaded stays: later collections need not look at it
     return pump.run()

@@ -20,6 +20,7 @@ from redlane.control.rendering import Rendering
 from redlane.control.resources.authority import AuthorityRenewal
 from redlane.control.resources.daemon import Health, MetricsPage, Reload, Status
 from redlane.control.resources.events import EventCollection
+from redlane.control.resources.pins import PinCollection, PinItem
 from redlane.control.resources.reviews import ReviewCollection, ReviewItem
 from redlane.control.resources.sessions import (
     SessionAction,
@@ -34,6 +35,7 @@ from redlane.control.shell_desk import ShellDesk
 from redlane.control.stream import EventStream
 from redlane.gate import Gate
 from redlane.policies.loaded import Loaded
+from redlane.state.pins import Pins
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import SessionTable
 
@@ -58,6 +60,7 @@ class Collaborators:
     held: HeldCalls
     changes: Changes
     proxy: SessionProxy
+    pins: Pins
     reload: Callable[[], Loaded]
 
 
@@ -86,6 +89,8 @@ def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Respo
         "/api/events": EventCollection(parts.events),
         "/api/reviews": ReviewCollection(reviews),
         "/api/reviews/{review_id}": ReviewItem(reviews),
+        "/api/pins": PinCollection(parts.pins),
+        "/api/pins/{pin_id}": PinItem(parts.pins, parts.gate, sessions),
         "/health": Health(),
         "/metrics": MetricsPage(parts.metrics, rendering),
     }

@@ -1,10 +1,10 @@
 """Answers whoever asks for themselves on a lane: in their own session, as the shell.
 
 Who that is the kernel says, at every question. What such a process sends may be of its
-own making: it gets a verdict, and writes nothing down.
+own making: it gets a verdict, and writes nothing down but the tools that it sees first.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -24,19 +24,22 @@ from redlane.control.lane_questions import (
 )
 from redlane.control.metrics import Metrics
 from redlane.control.peers import Peer
+from redlane.control.pin_desk import PinDesk, pin_policy, tools_frame
 from redlane.control.proxy_frames import ProxyFrame
 from redlane.control.session_control import SessionControl
-from redlane.engine.boundary import fail_closed
-from redlane.errors import ContentError
+from redlane.engine.boundary import fail_closed, one_line
+from redlane.errors import ContentError, RedlaneError
 from redlane.gate import Gate, Judgement
-from redlane.model.content import Content, TextContent
+from redlane.model.content import Content, TextContent, ToolCall
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision, Verdict
+from redlane.state.pin import PinsError
 from redlane.state.sessions import Session
 
 __all__ = ["MemberDesk", "Messages", "PeerDesk", "Pieces"]
 
 _CONTEXTS = {each.value: each for each in (Context.MCP, Context.INBOUND)}
+_INBOUND = {Context.INBOUND.value: Context.INBOUND}
 
 
 class Pieces(Protocol):
@@ -70,6 +73,7 @@ class MemberDesk:
     gate: Gate
     metrics: Metrics
     messages: Messages
+    pins: PinDesk
 
     def of(self, peer: Peer) -> "PeerDesk":
         """The desk of one lane, which this peer has opened."""
@@ -126,11 +130,22 @@ class PeerDesk:
     def _answer(
         self, frame: ProxyFrame, on_hold: OnHold, session: Session
     ) -> ProxyFrame:
-        if frame.document.get("kind") != "judge":
-            raise QuestionError("there is no question of that kind")
+        match frame.document.get("kind"):
+            case "judge":
+                return self._judge(frame, on_hold, session)
+            case "parts":
+                return self._parts(frame, session)
+            case "tools":
+                return self._listed(frame, session)
+            case _:
+                raise QuestionError("there is no question of that kind")
+
+    def _judge(
+        self, frame: ProxyFrame, on_hold: OnHold, session: Session
+    ) -> ProxyFrame:
         question = read_question(frame, _CONTEXTS)
         if question.context is Context.MCP:
-            judgement = self._judge_call(question, session, on_hold)
+            judgement = self._judge_call(frame, question, session, on_hold)
             return self._counted(judgement)
         if not self.shared.messages.is_scanned():
             return answer_of(_unscanned(session))
@@ -143,15 +158,65 @@ class PeerDesk:
             return block_frame("the rewritten message is missing")
         return self._counted(judgement, made)
 
+    def _parts(self, frame: ProxyFrame, session: Session) -> ProxyFrame:
+        """Which parts of a message, that is blocked whole, are blocked by themselves.
+
+        Only these are written down; the rest of it is asked about once more.
+        """
+        question = read_question(frame, _INBOUND)
+        found: list[list[str]] = []
+        for values, texts in _all_parts(frame):
+            content, _ = self.shared.messages.message(values, texts)
+            verdict = self.shared.gate.preview(content, session)
+            if verdict.decision is Decision.BLOCK:
+                self.shared.gate.decide(
+                    content,
+                    session,
+                    hold=False,
+                    pid=self.pid,
+                    details=question.details,
+                )
+                found.append(["blocked", one_line(verdict.reason)])
+            else:
+                found.append(["", ""])
+        return tools_frame(found)
+
+    def _listed(self, frame: ProxyFrame, session: Session) -> ProxyFrame:
+        """What is to be said of the tools that a server lists."""
+        caller = self.caller.now()
+        try:
+            return self.shared.pins.listed(frame, caller, session)
+        except RedlaneError as error:
+            return block_frame(str(error))
+
     def _judge_call(
-        self, question: LaneQuestion, session: Session, on_hold: OnHold
+        self,
+        frame: ProxyFrame,
+        question: LaneQuestion,
+        session: Session,
+        on_hold: OnHold,
     ) -> Judgement:
+        doubt = None
         try:
             content = self.shared.messages.call(question.data)
-        except ContentError as error:
+            if content.call is not None:
+                doubt = self._doubt(frame, content.call, session)
+        except (ContentError, PinsError) as error:
             raw = TextContent(Context.MCP, question.data)
             return self.shared.gate.refuse(raw, session, str(error), pid=self.pid)
-        return self._decide(content, question, session, on_hold)
+        return self._decide(content, question, session, on_hold, doubt)
+
+    def _doubt(
+        self, frame: ProxyFrame, call: ToolCall, session: Session
+    ) -> Verdict | None:
+        """Why a call waits for a person, if its tool is not pinned as it is."""
+        left_out = frame.document.get("left_out")
+        if left_out:
+            raise ContentError(one_line(f"its tool was left out: {left_out}"))
+        reason = self.shared.pins.problem(
+            self.caller.now(), session, call, frame.document.get("server_key")
+        )
+        return Verdict(Decision.FLAG, reason, pin_policy("call")) if reason else None
 
     def _decide(
         self,
@@ -159,6 +224,7 @@ class PeerDesk:
         question: LaneQuestion,
         session: Session,
         on_hold: OnHold,
+        doubt: Verdict | None = None,
     ) -> Judgement:
         return self.shared.gate.decide(
             content,
@@ -166,6 +232,7 @@ class PeerDesk:
             pid=self.pid,
             details=question.details,
             on_hold=on_hold,
+            doubt=doubt,
         )
 
     def _counted(
@@ -184,6 +251,24 @@ def _parted(frame: ProxyFrame) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
     if not isinstance(count, int) or not 0 <= count <= len(frame.blobs):
         raise QuestionError("the question has not the form of one")
     return frame.blobs[:count], frame.blobs[count:]
+
+
+def _all_parts(
+    frame: ProxyFrame,
+) -> Iterator[tuple[tuple[bytes, ...], tuple[bytes, ...]]]:
+    """The texts of each part of a message, and what else is to be seen of it."""
+    parts, start = frame.document.get("parts"), 0
+    for part in parts if isinstance(parts, list) else ():
+        if not isinstance(part, list) or len(part) != 2:  # noqa: PLR2004  # a pair
+            raise QuestionError("the question has not the form of one")
+        values, texts = part
+        if not isinstance(values, int) or not isinstance(texts, int):
+            raise QuestionError("the question has not the form of one")
+        middle, end = start + values, start + values + texts
+        if not start <= middle <= end <= len(frame.blobs):
+            raise QuestionError("the question has not the form of one")
+        yield frame.blobs[start:middle], frame.blobs[middle:end]
+        start = end
 
 
 def _unscanned(session: Session) -> Judgement:

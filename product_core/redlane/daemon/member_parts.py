@@ -5,11 +5,13 @@ from redlane.contexts.mcp.content import ToolCallContent
 from redlane.control.access import Door
 from redlane.control.member_desk import MemberDesk, Messages, Pieces
 from redlane.control.member_lanes import MemberLanes
+from redlane.control.pin_desk import PinDesk
 from redlane.control.session_control import SessionControl
 from redlane.daemon.proxy_parts import Bench
 from redlane.daemon.rules import Rules
 from redlane.daemon.tenancy import Tenancy
 from redlane.model.content import Content
+from redlane.state.pins import Pins
 
 __all__ = ["build_members"]
 
@@ -20,6 +22,7 @@ def build_members(
     bench: Bench,
     rules: Rules,
     served: Tenancy,
+    pins: Pins,
 ) -> MemberLanes:
     """Join everything; nothing is served yet."""
 
@@ -27,7 +30,8 @@ def build_members(
         return rules.loaded.settings.inbound_scan.enabled
 
     messages = Messages(ToolCallContent.from_json, _message, is_scanned)
-    desk = MemberDesk(door, sessions, bench.gate, bench.metrics, messages)
+    compared = PinDesk(pins, bench.gate)
+    desk = MemberDesk(door, sessions, bench.gate, bench.metrics, messages, compared)
     cancel = bench.reviews.cancel
     return MemberLanes(desk, cancel, served.counted, served.counted_session)
 

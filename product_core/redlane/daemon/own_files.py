@@ -24,6 +24,7 @@ def own_files_of(paths: Paths) -> OwnFiles:
         *(paths.socket, paths.shell_socket),
         *(paths.run / name for name in _RUNNING),
         paths.authority,
+        paths.pins,
     )
     closed = (
         paths.logs,

@@ -28,6 +28,7 @@ from redlane.daemon.tenancy import tenancy
 from redlane.gate import Gate
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
+from redlane.state.pins import Pins
 from redlane.state.places import Places
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import DEFAULT_SESSION, SessionState, SessionTable
@@ -115,7 +116,8 @@ def build(
     proxying = build_proxying(paths, environ, rules, served, bench)
     facts = _facts(paths, options)
     door = Door(served.admission, membership)
-    members = build_members(door, sessions, bench, rules, served)
+    pins = Pins(paths.pins, knows=served.knows)
+    members = build_members(door, sessions, bench, rules, served, pins)
     rendering = _rendering(facts, rules, default_role, bench, sessions, held, proxying)
     return Parts(
         paths=paths,
@@ -124,6 +126,7 @@ def build(
         contents=served.contents,
         door=door,
         members=members,
+        pins=pins,
         counted=served.counted,
         gate=gate,
         table=table,

@@ -2,14 +2,23 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Protocol
 
 from redlane.mcp.frames import Frame, Key, Kind, Message, key_of
+from redlane.mcp.tool_lists import is_listing
 
-__all__ = ["Asked"]
+__all__ = ["Asked", "Replayed", "Taking"]
 
 _MOST = 10_000
 _MOST_CANCELLED = 1_000
 _LONGEST_NAME = 200
+
+
+class Taking(Protocol):
+    """Tells what answers are answers to."""
+
+    def take(self, messages: Iterable[Message]) -> tuple[str, ...] | None:
+        """What was asked; None when one was never asked for."""
 
 
 class Asked:
@@ -30,13 +39,19 @@ class Asked:
         """The ids of what waits."""
         return tuple(value for _, value in self._waiting)
 
+    def waits_for(self, message: Message) -> bool:
+        """Whether there is no answer yet to a request."""
+        return message.kind is Kind.REQUEST and key_of(message.id) in self._waiting
+
     def add(self, frame: Frame) -> None:
         """What is in `frame` has gone to the server."""
         for message in frame.messages:
             if message.kind is Kind.REQUEST:
                 key = key_of(message.id)
-                self._waiting[key] = _name(message)
-                self._cancelled.pop(key, None)
+                before = self._waiting.get(key) or self._cancelled.pop(key, None)
+                # An answer to either may come: tools must not pass for something else.
+                lists = before is not None and is_listing(before)
+                self._waiting[key] = before if lists and before else _name(message)
 
     def cancel(self, key: Key) -> None:
         """An answer may come or not."""
@@ -57,6 +72,21 @@ class Asked:
             if name is None:
                 return None
             names.append(name)
+        return tuple(names)
+
+
+class Replayed:
+    """The same, where a client has a stream sent again: it may know what we forgot."""
+
+    def __init__(self, asked: Asked) -> None:
+        """Answers to what is in `asked`, and to what was before."""
+        self._asked = asked
+
+    def take(self, messages: Iterable[Message]) -> tuple[str, ...]:
+        """What was asked."""
+        names: list[str] = []
+        for each in messages:
+            names += self._asked.take([each]) or ("what it asked before",)
         return tuple(names)
 
 

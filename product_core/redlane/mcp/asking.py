@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from redlane.contexts.shell.client.locate import locate
@@ -44,7 +45,8 @@ class Answer:
     """What becomes of something.
 
     `contents` is what it was rewritten to. `failed`: there is no verdict, for nobody
-    could be asked.
+    could be asked. `tools` tells how each of several tools stands, and why; `again`:
+    that has changed since it was told.
     """
 
     blocked: bool
@@ -54,6 +56,8 @@ class Answer:
     event: str | None = None
     contents: tuple[bytes, ...] = ()
     failed: bool = False
+    tools: tuple[tuple[str, str], ...] = ()
+    again: bool = False
 
 
 class Asking:
@@ -100,13 +104,18 @@ class Questions:
         blobs: Sequence[bytes],
         details: Sequence[str],
         values: int = 1,
+        more: Mapping[str, object] = MappingProxyType({}),
     ) -> Answer | Asking:
-        """The verdict on the first `values` of `blobs`, or how it is waited for."""
+        """The verdict on the first `values` of `blobs`, or how it is waited for.
+
+        `more` is what else goes with the question.
+        """
         document = {
             "kind": "judge",
             "context": context.value,
             "details": list(details),
             "values": values,
+            **more,
         }
         data = b"".join(pack(document, blobs))
         try:
@@ -242,8 +251,10 @@ def _read(frame: ProxyFrame) -> Answer:
             event=document["event"],
             contents=frame.blobs if decision is Decision.MODIFY else (),
             failed=document["refused"] is not None,
+            tools=tuple((str(how), str(why)) for how, why in document.get("tools", ())),
+            again=document.get("again") is True,
         )
-    except (KeyError, ValueError):
+    except (KeyError, TypeError, ValueError):
         return _no_answer("its answer is not understood")
 
 

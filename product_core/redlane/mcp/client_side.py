@@ -11,6 +11,7 @@ from redlane.mcp.calls import content_of, is_judged, rewritten
 from redlane.mcp.frames import Frame, FrameError, Kind, Message, key_of, read_frame
 from redlane.mcp.holding import Case, Docket, Question, Ways
 from redlane.mcp.schemas import Schemas
+from redlane.mcp.served import Served
 
 __all__ = ["ClientSide"]
 
@@ -25,14 +26,14 @@ class ClientSide:
 
     def __init__(
         self,
-        server: str,
+        server: Served,
         asked: Asked,
         calls: Docket,
         results: Docket,
         ways: Ways,
         schemas: Schemas,
     ) -> None:
-        """Judge calls of `server`, by its name, in `calls`.
+        """Judge calls of `server` in `calls`.
 
         What is rewritten must fit `schemas`. What is cancelled is taken back there, and
         from `results`.
@@ -56,8 +57,13 @@ class ClientSide:
             self._ways.to_server.send(frame.line + b"\n")
 
     def _question(self, message: Message) -> Question:
-        content = content_of(message, self._server)
-        return Question(message, (content,), (f"MCP server: {self._server}",))
+        content = content_of(message, self._server.name)
+        more = {"server_key": self._server.key}
+        left_out = self._schemas.left_out(message.params.get("name"))
+        if left_out:
+            more["left_out"] = left_out
+        details = (f"MCP server: {self._server.name}",)
+        return Question(message, (content,), details, more=more)
 
     def _may_ask(self, frame: Frame) -> bool:
         """Remember requests that go to the server; False: they were refused."""

@@ -4,7 +4,7 @@ What is under way can be taken back by the ids of the messages in it.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from redlane.mcp.asking import Answer, Asking, Questions
@@ -31,12 +31,16 @@ class Ways:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about `about`, None for a whole frame."""
+    """What is asked about `about`, None for a whole frame.
+
+    `more` is what else goes with it, or in the place of what is usual.
+    """
 
     about: Message | None
     blobs: tuple[bytes, ...]
     details: tuple[str, ...]
     values: int = 1
+    more: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -101,6 +105,18 @@ class Docket:
         else:
             self._go_on(case)
 
+    def go_on(
+        self,
+        case: Case,
+        question: Question,
+        decided: Callable[[Case, Question, Answer], None],
+    ) -> None:
+        """Ask one thing more about a case whose outcome was told."""
+        case.left.clear()
+        case.left.append(question)
+        case.decided = decided
+        self._go_on(case)
+
     def send(self, case: Case, data: bytes) -> None:
         """Send what becomes of a case to where it goes; perhaps nothing."""
         if case.place is None:
@@ -137,7 +153,11 @@ class Docket:
         while case.left:
             question = case.left.popleft()
             answer = self._questions.ask(
-                self._context, question.blobs, question.details, question.values
+                self._context,
+                question.blobs,
+                question.details,
+                question.values,
+                question.more,
             )
             if isinstance(answer, Asking):
                 self._hold(case, question, answer)
@@ -151,7 +171,8 @@ class Docket:
         if case not in self._open:
             self._open[case] = case.ids
             self._bytes += len(case.frame.line)
-            case.place = case.way.hold(case.frame)
+            if case.place is None:
+                case.place = case.way.hold(case.frame)
         asking.then(lambda answer: self._answered(case, question, answer))
 
     def _answered(self, case: Case, question: Question, answer: Answer) -> None:

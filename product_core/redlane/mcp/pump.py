@@ -13,6 +13,7 @@ from redlane.mcp.frames import FrameError, Kind, Lines, read_frame
 from redlane.mcp.holding import Docket, Ways
 from redlane.mcp.loop import Inlet, Loop, Outlet
 from redlane.mcp.schemas import Schemas
+from redlane.mcp.served import Served
 from redlane.mcp.server_side import ServerSide
 from redlane.mcp.stream import Stream
 from redlane.model.policy import Context
@@ -32,12 +33,15 @@ _HOSTILE = 1
 class Pump:
     """Passes messages on until the server has ended, or one side is hostile."""
 
-    def __init__(self, name: str, server: Server, client: tuple[int, int]) -> None:
-        """Judge what passes between `client`, two descriptors, and `server`."""
+    def __init__(self, served: Served, server: Server, client: tuple[int, int]) -> None:
+        """Judge what passes between `client`, two descriptors, and `server`.
+
+        `served` is what that is called.
+        """
         assert server.stdin is not None  # noqa: S101  # they are pipes, as it was started
         assert server.stdout is not None  # noqa: S101
         self._server = server
-        self._name = name
+        self._name = served.name
         self._loop = loop = Loop()
         self._questions = Questions(loop, find_socket)
         self._asked = Asked()
@@ -50,8 +54,8 @@ class Pump:
         results = Docket(self._questions, Context.INBOUND)
         self._calls, self._results = calls, results
         schemas = Schemas()
-        self._client = ClientSide(name, self._asked, calls, results, ways, schemas)
-        self._answers = ServerSide(name, self._asked, results, ways, schemas, _note)
+        self._client = ClientSide(served, self._asked, calls, results, ways, schemas)
+        self._answers = ServerSide(served, self._asked, results, ways, schemas, _note)
         self._lines = Lines(), Lines()
         self._from_client = Inlet(loop, client[0], self._take, self._end_client)
         out = server.stdout.fileno()

@@ -25,6 +25,7 @@ class Schemas:
     def __init__(self) -> None:
         """Nothing is listed yet."""
         self._known: dict[str, Mapping[str, Any]] = {}
+        self._left_out: dict[str, str] = {}
 
     def learn(self, frame: Frame) -> None:
         """Take up the tools that an answer lists."""
@@ -32,8 +33,18 @@ class Schemas:
             if message.kind is not Kind.RESPONSE:
                 continue
             for name, schema in _listed(message.body.get("result")):
+                self._left_out.pop(name, None)
                 if name in self._known or len(self._known) < _MOST_TOOLS:
                     self._known[name] = schema
+
+    def leave_out(self, tool: str, reason: str) -> None:
+        """Know that a tool was left out of the list that the client has."""
+        if tool in self._left_out or len(self._left_out) < _MOST_TOOLS:
+            self._left_out[tool] = reason
+
+    def left_out(self, tool: object) -> str:
+        """Why a tool was left out; "" for one that was not."""
+        return self._left_out.get(tool, "") if isinstance(tool, str) else ""
 
     def problem(self, tool: object, before: object, after: object) -> str | None:
         """Why the arguments `after` do not fit, of which some strings were changed."""

@@ -1,16 +1,20 @@
 """What the server sends: every message with something to read in it is judged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from redlane.errors import ContentError
 from redlane.mcp.answers import denials, refusals
-from redlane.mcp.asked import Asked
+from redlane.mcp.asked import Taking
 from redlane.mcp.asking import Answer
 from redlane.mcp.carriers import carried, refilled
-from redlane.mcp.frames import Frame, FrameError, Kind, read_frame
+from redlane.mcp.frames import Frame, FrameError, Kind, Message, read_frame
 from redlane.mcp.holding import Case, Docket, Question, Ways
+from redlane.mcp.listings import Listings
 from redlane.mcp.schemas import Schemas
+from redlane.mcp.served import Served
 from redlane.mcp.stream import Way
+from redlane.mcp.tool_lists import is_listing, listed
 
 __all__ = ["ServerSide"]
 
@@ -23,8 +27,8 @@ class ServerSide:
 
     def __init__(
         self,
-        server: str,
-        asked: Asked,
+        server: Served,
+        asked: Taking,
         results: Docket,
         ways: Ways,
         schemas: Schemas,
@@ -42,6 +46,7 @@ class ServerSide:
         self._schemas = schemas
         self._note = note
         self._noise = 0
+        self._listings = Listings(server, results, schemas, note, self._decided)
 
     def take(
         self, line: bytes, way: Way | None = None, *, in_lines: bool = True
@@ -54,22 +59,24 @@ class ServerSide:
         beginning = line.lstrip()[:1]
         if beginning not in {b"{", b"["}:
             if beginning:
-                self._leave_out("a line that is no message")
+                self.leave_out("a line that is no message")
             return
         frame = read_frame(line, in_lines=in_lines)
         answers = [each for each in frame.messages if each.kind is Kind.RESPONSE]
         names = self._asked.take(answers)
         if names is None:
-            self._leave_out("an answer to nothing that was asked")
+            self.leave_out("an answer to nothing that was asked")
             return
-        found = carried(frame)
-        if found.is_empty:
+        details = (f"MCP server: {self._server.name}", *_told(frame, names))
+        ask = partial(_question, details=details)
+        question = ask(frame)
+        listing = _listing(frame, answers, names)
+        if listing:
+            self._listings.take(frame, listing, ask, way, self._ways)
+        elif question.blobs:
+            self._results.judge(frame, [question], self._decided, way, self._ways)
+        else:
             way.send(frame.line + b"\n")
-            return
-        blobs = (*found.values, *found.texts)
-        details = (f"MCP server: {self._server}", *_told(frame, names))
-        question = Question(None, blobs, details, len(found.values))
-        self._results.judge(frame, [question], self._decided, way, self._ways)
 
     def _decided(self, case: Case, question: Question, answer: Answer) -> None:
         data = b""
@@ -87,12 +94,34 @@ class ServerSide:
                 self._ways.to_server.send(back)
         self._results.send(case, data)
 
-    def _leave_out(self, what: str) -> None:
+    def leave_out(self, what: str) -> None:
+        """Say that something is left out; raises FrameError when it is too much."""
         self._noise += 1
         if self._noise > _MOST_NOISE:
             raise FrameError(f"{what}, and too many of them")
         if self._noise == 1:
-            self._note(f"left out {what} from MCP server {self._server}")
+            self._note(f"left out {what} from MCP server {self._server.name}")
+
+
+def _question(frame: Frame, *, details: tuple[str, ...]) -> Question:
+    """What is to be judged of a frame; without blobs there is nothing."""
+    found = carried(frame)
+    return Question(None, (*found.values, *found.texts), details, len(found.values))
+
+
+def _listing(
+    frame: Frame, answers: Sequence[Message], names: Sequence[str]
+) -> list[int]:
+    """Which messages list tools, as they were asked to."""
+    if not any(map(is_listing, names)):
+        return []
+    asked = dict(zip(map(id, answers), names, strict=True))
+    places = [
+        at
+        for at, each in enumerate(frame.messages)
+        if is_listing(asked.get(id(each), ""))
+    ]
+    return places if listed(frame, places) else []
 
 
 def _told(frame: Frame, names: tuple[str, ...]) -> list[str]:

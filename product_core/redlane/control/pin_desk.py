@@ -1,0 +1,227 @@
+"""What lanes are answered about pinned tools: what a server lists, and what is called.
+
+Whoever lists tools may have made them up. So a listing pins what was never seen, and
+changes nothing that is pinned: only the control API does, and it knows who asks.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from redlane.control.callers import Caller
+from redlane.control.lane_questions import QuestionError, block_frame
+from redlane.control.proxy_frames import ProxyFrame
+from redlane.engine.boundary import one_line
+from redlane.gate import Gate, why_stopped
+from redlane.model.content import TextContent, ToolCall
+from redlane.model.policy import Context
+from redlane.model.verdict import Decision, Verdict
+from redlane.policies.strictjson import JsonError, parse_json
+from redlane.state.pin import Kind, canonical
+from redlane.state.pin_book import ListedTool, Listing, Standing, shown, told
+from redlane.state.pins import AgainError, Pins
+from redlane.state.sessions import Session
+
+__all__ = ["PinDesk", "pin_policy", "pin_record", "tools_frame"]
+
+_MOST_TOOLS = 1_000
+_LONGEST_NAME = 256
+_LONGEST_DEFINITION = 64 * 1024
+_MOST_WORDS = 4_096
+
+Told = tuple[str, str]
+"""How a tool stands, and why if that is not well."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question about a listing; `places` has where each usable tool stands in it."""
+
+    listing: Listing
+    places: tuple[int, ...]
+    unusable: tuple[tuple[int, str], ...]
+
+
+class PinDesk:
+    """Asks the pins; safe for several threads."""
+
+    def __init__(self, pins: Pins, gate: Gate) -> None:
+        """Compare with `pins`; what is found is written down by `gate`."""
+        self._pins = pins
+        self._gate = gate
+
+    def problem(
+        self, caller: Caller, session: Session, call: ToolCall, key: object
+    ) -> str:
+        """Why a call must wait for a person, "" for nothing; raises PinsError.
+
+        Without the key of a server there is nothing to compare with.
+        """
+        if not isinstance(key, str):
+            return ""
+        return self._pins.problem(_owner(caller, session), call.server, key, call.tool)
+
+    def listed(self, frame: ProxyFrame, caller: Caller, session: Session) -> ProxyFrame:
+        """How each tool of a listing stands, after what is new was pinned if asked.
+
+        Raises RedlaneError: then none of it may pass.
+        """
+        stopped = why_stopped(session)
+        if stopped:
+            raise QuestionError(stopped)
+        asked = _read(frame, caller, session)
+        owner = _owner(caller, session)
+        if frame.document.get("step") == "pin":
+            if asked.unusable:
+                raise QuestionError("there is a tool that cannot be pinned")
+            return self._pin(owner, asked.listing, caller, session)
+        stands = self._pins.look(owner, asked.listing)
+        self._write_down(asked.listing, stands, caller, session)
+        found: list[Told] = [("", "")] * len(frame.blobs)
+        for place, tool, each in zip(
+            asked.places, asked.listing.tools, stands, strict=True
+        ):
+            found[place] = _told(asked.listing, tool, each)
+        for place, reason in asked.unusable:
+            found[place] = ("unusable", reason)
+        return tools_frame([list(each) for each in found])
+
+    def _pin(
+        self, owner: int | None, listing: Listing, caller: Caller, session: Session
+    ) -> ProxyFrame:
+        try:
+            new = self._pins.pin(owner, listing)
+        except AgainError as error:
+            frame = block_frame(str(error))
+            return ProxyFrame({**frame.document, "again": True})
+        if new:
+            reason = f"{len(new)} tools of MCP server {listing.name!r} are pinned now"
+            verdict = Verdict(Decision.ALLOW, reason, pin_policy("pinned"))
+            self._record(listing, new, verdict, caller, session)
+        return tools_frame([])
+
+    def _write_down(
+        self,
+        listing: Listing,
+        stands: Sequence[Standing],
+        caller: Caller,
+        session: Session,
+    ) -> None:
+        """One event for each kind of what was found now."""
+        pairs = list(zip(listing.tools, stands, strict=True))
+        for kind in Kind:
+            found = [
+                (tool, each.found)
+                for tool, each in pairs
+                if each.found is not None and each.is_fresh and each.found.kind is kind
+            ]
+            if found:
+                tool, first = found[0]
+                text = told(listing.name, listing.key, tool.name, first)
+                more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+                verdict = Verdict(Decision.FLAG, text + more, pin_policy(kind.value))
+                names = [each.name for each, _ in found]
+                self._record(listing, names, verdict, caller, session)
+
+    def _record(
+        self,
+        listing: Listing,
+        tools: Sequence[str],
+        verdict: Verdict,
+        caller: Caller,
+        session: Session,
+    ) -> None:
+        self._gate.record(
+            pin_record(listing.name, tools),
+            session,
+            replace(verdict, role=session.role, context=Context.MCP.value),
+            pid=caller.pid,
+            details=(f"started: {shown(listing.started)}",),
+        )
+
+
+def pin_policy(what: str) -> str:
+    """What stands in an event in the place of a policy."""
+    return f"builtin:tool-{what}"
+
+
+def pin_record(server: str, tools: Sequence[str]) -> TextContent:
+    """The content of an event about tools of a server."""
+    text = json.dumps({"server": server, "tools": list(tools)}, ensure_ascii=False)
+    return TextContent(Context.MCP, text.encode(errors="replace"))
+
+
+def _owner(caller: Caller, session: Session) -> int | None:
+    """Whose pins count: those of the user whose session it is."""
+    return caller.owner if caller.is_outside else session.owner
+
+
+def _told(listing: Listing, tool: ListedTool, standing: Standing) -> Told:
+    if standing.found is not None:
+        return "flagged", told(listing.name, listing.key, tool.name, standing.found)
+    return ("new" if standing.is_new else "pinned"), ""
+
+
+def tools_frame(tools: Sequence[Sequence[str]]) -> ProxyFrame:
+    """The answer that tells how each tool stands, and why."""
+    frame = block_frame("")
+    added = {"verdict": Decision.ALLOW.value, "tools": list(tools)}
+    return ProxyFrame({**frame.document, **added})
+
+
+def _read(frame: ProxyFrame, caller: Caller, session: Session) -> _Asked:
+    """The listing of a question; raises QuestionError."""
+    name, started = frame.document.get("server"), frame.document.get("started")
+    if (
+        not isinstance(name, str)
+        or not 0 < len(name) <= _MOST_WORDS
+        or not isinstance(started, list)
+        or not 0 < len(started) <= _MOST_WORDS
+        or not all(isinstance(each, str) for each in started)
+    ):
+        raise QuestionError("the question has not the form of one")
+    if len(frame.blobs) > _MOST_TOOLS:
+        raise QuestionError(f"more than {_MOST_TOOLS} tools are listed at once")
+    tools: dict[int, ListedTool] = {}
+    unusable = []
+    for place, blob in enumerate(frame.blobs):
+        try:
+            tools[place] = _tool(blob)
+        except QuestionError as error:
+            unusable.append((place, f"{error}, so it cannot be pinned"))
+    _check_names(tools.values())
+    listing = Listing(
+        name,
+        tuple(map(str, started)),
+        tuple(tools.values()),
+        is_last=frame.document.get("is_last") is True,
+        lister=caller.pid,
+        session="" if caller.is_outside else session.id,
+    )
+    return _Asked(listing, tuple(tools), tuple(unusable))
+
+
+def _tool(blob: bytes) -> ListedTool:
+    """A tool that can be pinned; raises QuestionError for another."""
+    try:
+        value = parse_json(blob)
+    except JsonError:
+        value = None
+    name = value.get("name") if isinstance(value, dict) else None
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
+        raise QuestionError("a tool has no name of usual length")
+    text = canonical(value)
+    if len(text) > _LONGEST_DEFINITION:
+        raise QuestionError(
+            f"the definition of tool {one_line(repr(name))} is longer than "
+            f"{_LONGEST_DEFINITION} characters"
+        )
+    return ListedTool(name, text)
+
+
+def _check_names(tools: Iterable[ListedTool]) -> None:
+    """Refuse two tools of one name: nobody knows which of them is called."""
+    texts: dict[str, str] = {}
+    for tool in tools:
+        if texts.setdefault(tool.name, tool.text) != tool.text:
+            raise QuestionError(f"tool {one_line(repr(tool.name))} is listed twice")

@@ -1,0 +1,199 @@
+"""Answers that list tools: what is not as it was pinned is left out, and told.
+
+A listing goes through three hands. The pins say which tools are as they were. What is
+left of it is judged; of a Block every tool is asked for by itself, so that a bad one
+does not take the others with it, and the rest is judged again. Then what is new in it
+is pinned. What the client gets was judged, exactly so, as a whole.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from redlane.mcp.asking import Answer
+from redlane.mcp.carriers import carried
+from redlane.mcp.frames import Frame, Message
+from redlane.mcp.holding import Case, Docket, Question, Ways
+from redlane.mcp.schemas import Schemas
+from redlane.mcp.served import Served
+from redlane.mcp.stream import Way
+from redlane.mcp.tool_lists import ToolPlace, has_more, listed, without
+
+__all__ = ["Listings"]
+
+_MOST_TRIES = 3
+_MOST_NOTES = 1_000
+_IN_ORDER = frozenset({"pinned", "new"})
+
+Ask = Callable[[Frame], Question]
+Finish = Callable[[Case, Question, Answer], None]
+
+
+@dataclass(slots=True)
+class _Listing:
+    """An answer under way: in which of its messages tools are listed, and what of it.
+
+    `ask` makes the question of the frame as it is; `asked` is the last one.
+    """
+
+    messages: tuple[int, ...]
+    ask: Ask
+    asked: Question
+    tries: int = 0
+    is_parted: bool = False
+    has_new: bool = False
+
+
+class Listings:
+    """Takes the answers in which a server lists its tools."""
+
+    def __init__(
+        self,
+        server: Served,
+        results: Docket,
+        schemas: Schemas,
+        note: Callable[[str], None],
+        finish: Finish,
+    ) -> None:
+        """Judge in `results`; `finish` is told of the last word on the whole frame.
+
+        What is left out is told by `note`, and kept in `schemas`.
+        """
+        self._server = server
+        self._results = results
+        self._schemas = schemas
+        self._note = note
+        self._finish = finish
+        self._noted: set[str] = set()
+
+    def take(
+        self, frame: Frame, messages: Sequence[int], ask: Ask, way: Way, owner: Ways
+    ) -> None:
+        """Judge a frame that lists tools in some of its messages."""
+        listing = _Listing(tuple(messages), ask, ask(frame))
+        question = self._tools(frame, listing, "look")
+        then = partial(self._looked, listing)
+        self._results.judge(frame, [question], then, way, owner)
+
+    def _tools(self, frame: Frame, listing: _Listing, step: str) -> Question:
+        more = {
+            "kind": "tools",
+            "step": step,
+            "server": self._server.name,
+            "started": list(self._server.started),
+            "is_last": not has_more(frame, listing.messages),
+        }
+        blobs = [each.data for each in listed(frame, listing.messages)]
+        return Question(None, tuple(blobs), (), 0, more)
+
+    def _looked(
+        self, listing: _Listing, case: Case, question: Question, answer: Answer
+    ) -> None:
+        """Leave out what is not as it was pinned."""
+        tools = listed(case.frame, listing.messages)
+        if answer.blocked or len(answer.tools) != len(tools):
+            self._finish(case, question, _whole(answer))
+            return
+        listing.has_new = any(how == "new" for how, _ in answer.tools)
+        found = zip(tools, answer.tools, strict=True)
+        bad = [(tool, why) for tool, (how, why) in found if how not in _IN_ORDER]
+        self._leave_out(case, bad)
+        self._judge(listing, case)
+
+    def _judge(self, listing: _Listing, case: Case) -> None:
+        """Have what is left judged as a whole."""
+        case.rewritten.clear()
+        listing.asked = listing.ask(case.frame)
+        then = partial(self._judged, listing)
+        self._results.go_on(case, listing.asked, then)
+
+    def _judged(
+        self, listing: _Listing, case: Case, question: Question, answer: Answer
+    ) -> None:
+        tools = listed(case.frame, listing.messages)
+        if not answer.blocked:
+            self._pin(listing, case, answer)
+        elif answer.failed or listing.is_parted or not tools:
+            self._finish(case, question, answer)
+        else:
+            listing.is_parted = True
+            parted = partial(self._parted, listing, question, answer)
+            self._results.go_on(case, _parts(tools, question), parted)
+
+    def _parted(
+        self,
+        listing: _Listing,
+        asked: Question,
+        whole: Answer,
+        case: Case,
+        _: Question,
+        answer: Answer,
+    ) -> None:
+        """Leave out what is blocked by itself, and have the rest judged again."""
+        tools = listed(case.frame, listing.messages)
+        known = not answer.blocked and len(answer.tools) == len(tools)
+        pairs = zip(tools, answer.tools, strict=True) if known else ()
+        bad = [(tool, why) for tool, (how, why) in pairs if how == "blocked"]
+        if not bad:
+            self._finish(case, asked, whole)
+            return
+        self._leave_out(case, bad)
+        self._judge(listing, case)
+
+    def _pin(self, listing: _Listing, case: Case, judged: Answer) -> None:
+        """Have what is new pinned before anybody sees it."""
+        if not listing.has_new:
+            self._finish(case, listing.asked, judged)
+            return
+        question = self._tools(case.frame, listing, "pin")
+        then = partial(self._pinned, listing, judged)
+        self._results.go_on(case, question, then)
+
+    def _pinned(
+        self,
+        listing: _Listing,
+        judged: Answer,
+        case: Case,
+        _: Question,
+        answer: Answer,
+    ) -> None:
+        if not answer.blocked:
+            self._finish(case, listing.asked, judged)
+        elif answer.again and listing.tries < _MOST_TRIES:
+            listing.tries += 1
+            question = self._tools(case.frame, listing, "look")
+            self._results.go_on(case, question, partial(self._looked, listing))
+        else:
+            self._finish(case, listing.asked, answer)
+
+    def _leave_out(self, case: Case, tools: Sequence[tuple[ToolPlace, str]]) -> None:
+        case.frame = without(case.frame, [tool for tool, _ in tools])
+        for tool, why in tools:
+            self._schemas.leave_out(tool.name, why)
+            if why not in self._noted and len(self._noted) < _MOST_NOTES:
+                self._noted.add(why)
+                self._note(
+                    f"left a tool of MCP server {self._server.name} out of its list: "
+                    f"{why}"
+                )
+
+
+def _parts(tools: Sequence[ToolPlace], question: Question) -> Question:
+    """The question which tools would be blocked, each by itself."""
+    blobs: list[bytes] = []
+    parts = []
+    for tool in tools:
+        message = Message({"result": {"tools": [tool.value]}})
+        found = carried(Frame(b"", (message,)))
+        blobs += [*found.values, *found.texts]
+        parts.append([len(found.values), len(found.texts)])
+    more = {"kind": "parts", "parts": parts}
+    return Question(None, tuple(blobs), question.details, 0, more)
+
+
+def _whole(answer: Answer) -> Answer:
+    """An answer that is a Block whatever it was."""
+    if answer.blocked:
+        return answer
+    reason = "what is pinned of its tools is not known"
+    return Answer(blocked=True, reason=reason, failed=True)

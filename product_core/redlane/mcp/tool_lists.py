@@ -1,0 +1,93 @@
+"""The tools that answers list, and the same answers without some of them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redlane.mcp.frames import Frame, Message, read_frame
+from redlane.mcp.respelling import elements, fields
+
+__all__ = ["ToolPlace", "has_more", "is_listing", "listed", "without"]
+
+_METHOD = "tools/list"
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPlace:
+    """A tool as it is listed: in which message of its frame, and where in there."""
+
+    message: int
+    place: int
+    value: object
+
+    @property
+    def name(self) -> str:
+        """Its name; "" when it has none."""
+        name = self.value.get("name") if isinstance(self.value, dict) else None
+        return name if isinstance(name, str) else ""
+
+    @property
+    def data(self) -> bytes:
+        """It as JSON."""
+        return _encode(self.value).encode()
+
+
+def is_listing(asked: str) -> bool:
+    """Whether this is what a request to list tools is called."""
+    return asked == _METHOD or asked.startswith(f"{_METHOD} ")
+
+
+def listed(frame: Frame, messages: Sequence[int]) -> list[ToolPlace]:
+    """The tools in some messages of a frame, which answer requests to list them."""
+    return [
+        ToolPlace(index, place, value)
+        for index in messages
+        for place, value in enumerate(_tools(frame.messages[index]))
+    ]
+
+
+def has_more(frame: Frame, messages: Sequence[int]) -> bool:
+    """Whether any of these answers says that there is another page behind it."""
+    results = (frame.messages[index].body.get("result") for index in messages)
+    return any(isinstance(each, dict) and each.get("nextCursor") for each in results)
+
+
+def without(frame: Frame, tools: Sequence[ToolPlace]) -> Frame:
+    """The frame without some tools, all else byte for byte."""
+    dropped: dict[int, set[int]] = {}
+    for each in tools:
+        dropped.setdefault(each.message, set()).add(each.place)
+    if not dropped:
+        return frame
+    text = frame.line.decode()
+    starts = [start for start, _ in elements(text)] if frame.is_batch else [0]
+    made, done = [], 0
+    for index in sorted(dropped):
+        start, end = _array(text, starts[index])
+        made += [text[done:start], _cut(text[start:end], dropped[index])]
+        done = end
+    return read_frame("".join((*made, text[done:])).encode(), in_lines=False)
+
+
+def _tools(message: Message) -> list[object]:
+    result = message.body.get("result")
+    tools = result.get("tools") if isinstance(result, dict) else None
+    return tools if isinstance(tools, list) else []
+
+
+def _array(text: str, start: int) -> tuple[int, int]:
+    """Where the array of tools stands in the message that begins at `start`."""
+    result = dict(fields(text, start))["result"]
+    return dict(fields(text, result[0]))["tools"]
+
+
+def _cut(text: str, dropped: set[int]) -> str:
+    """An array without some elements, those that stay with the space before them."""
+    kept, end = [], 1
+    for place, (begin, behind) in enumerate(elements(text)):
+        space = text[end:begin].replace(",", "")
+        if place not in dropped:
+            kept.append(f"{space}{text[begin:behind]}")
+        end = behind
+    return f"[{','.join(kept)}{text[end:]}"

@@ -1,0 +1,292 @@
+"""The pins of every user: what was seen first is trusted, and everything else is not.
+
+What is pinned has lasted before anybody is told so. Who lists tools never accepts any:
+a server is pinned while it is listed for the first time, by whoever lists it, and after
+that a person decides.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from redlane.errors import UsageError
+from redlane.state.clock import iso_time
+from redlane.state.pin import Finding, Pin, PinnedServer, PinsError, short
+from redlane.state.pin_book import Book, Listing, Standing
+from redlane.state.pin_files import PinFiles
+
+__all__ = ["Accepted", "AgainError", "Pins"]
+
+MOST_SERVERS = 200
+MOST_CHARACTERS = 8 * 1024 * 1024
+"""The bounds of one user. Half of it is all that comes out of sessions."""
+
+MOST_NAMELESS = 16
+"""How many users without a name may have pins."""
+
+_SECONDS_TO_LIST = 60.0
+
+
+class AgainError(PinsError):
+    """Something was pinned meanwhile: look again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A tool that a person has accepted, and what had been found of it."""
+
+    server: PinnedServer
+    tool: str
+    found: Finding
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """What is in memory of one user; None until it is read."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    book: Book | None = None
+    open: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """By server, who lists it for the first time, and until when that may last."""
+
+
+class Pins:
+    """The pins of all users of a daemon; safe for several threads."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        knows: Callable[[int], bool] = lambda _: True,
+        clock: Callable[[], float] = time.time,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Keep them in `directory`; `knows` tells users who have a name."""
+        self._files = PinFiles(directory)
+        self._knows = knows
+        self._clock = clock
+        self._timer = timer
+        self._lock = threading.Lock()
+        self._shelves: dict[int | None, _Shelf] = {}
+
+    def problem(self, owner: int | None, name: str, key: str, tool: str) -> str:
+        """Why a call of a tool must wait for a person, or ""; raises PinsError.
+
+        Every call asks, so that this reads no file but the first time.
+        """
+        shelf = self._shelf(owner)
+        book = shelf.book
+        if book is None:
+            with shelf.lock:
+                book = self._book(owner, shelf)
+        return book.problem(name, key, tool)
+
+    def look(self, owner: int | None, listing: Listing) -> list[Standing]:
+        """How each tool of a listing stands; what is found is kept for a person.
+
+        Raises PinsError when it cannot be told or kept.
+        """
+        shelf = self._shelf(owner)
+        with shelf.lock:
+            book = self._book(owner, shelf)
+            may_add = self._may_add(book, shelf, listing)
+            found = [
+                book.standing(listing, each, may_add=may_add) for each in listing.tools
+            ]
+            fresh = {
+                tool.name: each.found
+                for tool, each in zip(listing.tools, found, strict=True)
+                if each.found is not None and each.is_fresh
+            }
+            if fresh:
+                self._open(book, shelf, listing)
+                server = book.found(listing, fresh, self._now())
+                self._put(owner, shelf, server, listing.session)
+            if listing.is_last and not any(each.is_new for each in found):
+                shelf.open.pop(listing.key, None)
+            return found
+
+    def pin(self, owner: int | None, listing: Listing) -> list[str]:
+        """Pin the tools of a listing, all of which are to be new or as they were.
+
+        The names of those that were new.
+
+        Raises AgainError when one is neither by now, and PinsError.
+        """
+        shelf = self._shelf(owner)
+        with shelf.lock:
+            book = self._book(owner, shelf)
+            may_add = self._may_add(book, shelf, listing)
+            stands = [
+                book.standing(listing, each, may_add=may_add) for each in listing.tools
+            ]
+            if any(each.found is not None for each in stands):
+                raise AgainError("the tools were pinned otherwise meanwhile")
+            pairs = zip(listing.tools, stands, strict=True)
+            fresh = [tool for tool, each in pairs if each.is_new]
+            if fresh:
+                self._open(book, shelf, listing)
+                server = book.pinned(listing, fresh, self._now())
+                self._put(owner, shelf, server, listing.session)
+            if listing.is_last:
+                shelf.open.pop(listing.key, None)
+            return [each.name for each in fresh]
+
+    def owners(self) -> list[int | None]:
+        """The users who have pins."""
+        return self._files.owners()
+
+    def servers(self, owner: int | None) -> list[PinnedServer]:
+        """What is pinned of a user, in order of time; raises PinsError."""
+        shelf = self._shelf(owner)
+        with shelf.lock:
+            book = self._book(owner, shelf)
+        return sorted(book.servers.values(), key=lambda each: (each.seen, each.key))
+
+    def find(self, owner: int | None, id_: str) -> list[Accepted]:
+        """What would be accepted by this id: of a finding, or of a revision."""
+        for server in self.servers(owner):
+            wanted = server.findings
+            if id_ in wanted:
+                return [Accepted(server, *wanted[id_])]
+            if id_ == server.revision:
+                return [Accepted(server, *each) for each in wanted.values()]
+        return []
+
+    def accept(self, owner: int | None, id_: str) -> list[Accepted]:
+        """Pin what an id stands for, exactly that; raises PinsError, UsageError."""
+        shelf = self._shelf(owner)
+        accepted = self.find(owner, id_)
+        with shelf.lock:
+            book = self._book(owner, shelf)
+            server = book.servers.get(accepted[0].server.key) if accepted else None
+            if server is None or server is not accepted[0].server:
+                raise UsageError(_nothing(id_))
+            tools = dict(server.tools)
+            for each in accepted:
+                tools[each.tool] = Pin(each.found.text, self._now())
+            changed = replace(server, tools=MappingProxyType(tools))
+            self._put(owner, shelf, changed, "")
+        return accepted
+
+    def forget(self, owner: int | None, id_: str) -> tuple[str, list[str]]:
+        """Forget a server, or what was found of a tool; the server, and that tool.
+
+        A server's file need not be readable. Raises PinsError, UsageError.
+        """
+        shelf = self._shelf(owner)
+        with shelf.lock:
+            for key in self._files.keys(owner):
+                if short(key) == id_:
+                    self._files.remove(owner, key)
+                    known = None if shelf.book is None else shelf.book.servers.get(key)
+                    if shelf.book is not None:
+                        shelf.book = shelf.book.without(key)
+                    shelf.open.pop(key, None)
+                    return (id_ if known is None else known.name), []
+            book = self._book(owner, shelf)
+            for server in book.servers.values():
+                if id_ in server.findings:
+                    tool, _ = server.findings[id_]
+                    self._put(owner, shelf, _without(server, tool), "")
+                    return server.name, [tool]
+        raise UsageError(_nothing(id_))
+
+    def _put(
+        self, owner: int | None, shelf: _Shelf, server: PinnedServer, session: str
+    ) -> None:
+        """Keep a server, on the disk first."""
+        book = self._book(owner, shelf).with_server(server)
+        _check_room(book, session)
+        self._files.save(owner, server)
+        shelf.book = book
+
+    def _may_add(self, book: Book, shelf: _Shelf, listing: Listing) -> bool:
+        """Whether the server of a listing is being listed for the first time."""
+        if listing.key not in book.servers:
+            return True
+        lister, end = shelf.open.get(listing.key, (0, 0.0))
+        return lister == listing.lister and self._timer() < end
+
+    def _open(self, book: Book, shelf: _Shelf, listing: Listing) -> None:
+        """Let who lists a server for the first time list all pages of it."""
+        if listing.key in book.servers:
+            return
+        now = self._timer()
+        shelf.open = {key: each for key, each in shelf.open.items() if now < each[1]}
+        shelf.open[listing.key] = (listing.lister, now + _SECONDS_TO_LIST)
+
+    def _shelf(self, owner: int | None) -> _Shelf:
+        shelf = self._shelves.get(owner)
+        if shelf is None:
+            with self._lock:
+                self._check_owner(owner)
+                shelf = self._shelves.setdefault(owner, _Shelf())
+        return shelf
+
+    def _check_owner(self, owner: int | None) -> None:
+        """Refuse one more user without a name; to be called with the lock."""
+        if owner is None or owner in self._shelves or self._knows(owner):
+            return
+        known = {*self._shelves, *self._files.owners()} - {None}
+        nameless = sum(not self._knows(each) for each in known if each is not None)
+        if owner not in known and nameless >= MOST_NAMELESS:
+            raise PinsError("too many users without a name have pins of MCP servers")
+
+    def _book(self, owner: int | None, shelf: _Shelf) -> Book:
+        """The user's pins, read at first; raises PinsError. Wants the shelf's lock."""
+        if shelf.book is None:
+            shelf.book = Book(MappingProxyType(self._files.load(owner)))
+        return shelf.book
+
+    def _now(self) -> str:
+        return iso_time(self._clock())
+
+
+def _without(server: PinnedServer, tool: str) -> PinnedServer:
+    """The server without what was found of a tool."""
+    pin = server.tools[tool]
+    tools = {name: each for name, each in server.tools.items() if name != tool}
+    if pin.text is not None:
+        tools[tool] = replace(pin, found=None)
+    return replace(server, tools=MappingProxyType(tools))
+
+
+def _check_room(book: Book, session: str) -> None:
+    """Refuse what is too much, of what comes out of sessions the half already."""
+    servers = list(book.servers.values())
+    _check(len(servers), sum(each.size for each in servers), 1)
+    if session:
+        count = sum(bool(each.session) for each in servers)
+        _check(count, sum(map(_size_from_sessions, servers)), 2)
+
+
+def _check(servers: int, characters: int, share: int) -> None:
+    if servers > MOST_SERVERS // share:
+        raise PinsError(
+            f"{servers - 1} MCP servers are pinned already: forget one "
+            "(redlane mcp pins list)"
+        )
+    if characters > MOST_CHARACTERS // share:
+        raise PinsError(
+            "the pinned tools of MCP servers are too long together: forget one "
+            "(redlane mcp pins list)"
+        )
+
+
+def _size_from_sessions(server: PinnedServer) -> int:
+    """How much of a server is what processes in sessions have told of it."""
+    if server.session:
+        return server.size
+    return sum(
+        each.size
+        for each in server.tools.values()
+        if each.found is not None and each.found.session
+    )
+
+
+def _nothing(id_: str) -> str:
+    return f"nothing waits under {id_!r} (see: redlane mcp pins list)"
