@@ -5,6 +5,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import compress
+from operator import or_
+
+import re2
 
 from redlane.decoding.encodings import decode_body
 
@@ -30,6 +33,12 @@ _BASE32_DIGITS = str.maketrans(
 )
 _PRINTABLE = bytes(range(0x20, 0x7F)) + b"\t\n\v\f\r\x1b"
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_SPACE = (
+    r"\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}"
+    r"\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
+)
+"""What `str.split` parts words at."""
+
 _WHITE = re.compile(r"\s")
 _PIECE = 256 * 1024
 _LEAST = 4
@@ -82,13 +91,12 @@ def _long_words(text: str, least: int) -> str:
     found: list[str] = []
     goes_on = False
     for piece in _pieces(text):
+        if not goes_on and not _word(least).search(piece.encode(errors="replace")):
+            continue
         words = piece.split()
-        is_long = map(least.__le__, map(len, words))
-        places = list(compress(range(len(words)), is_long))
-        first = {0} if goes_on else set()
-        kept = sorted(first.union(places, (place + 1 for place in places)))
-        found += (words[place] for place in kept if place < len(words))
-        goes_on = places[-1:] == [len(words) - 1] or (goes_on and not words)
+        is_long = [len(word) >= least for word in words]
+        found += compress(words, map(or_, is_long, (goes_on, *is_long)))
+        goes_on = is_long[-1] if words else goes_on
     return "\n".join(found)
 
 
@@ -100,6 +108,12 @@ def _pieces(text: str) -> Iterator[str]:
         end = len(text) if space is None else space.start()
         yield text[start:end]
         start = end
+
+
+@lru_cache(maxsize=8)
+def _word(least: int) -> "re2._Regexp":
+    """A word of so many letters; RE2 tells at once that there is none."""
+    return re2.compile(f"[^{_SPACE}]{{{least}}}".encode())
 
 
 @lru_cache(maxsize=8)
