@@ -23,7 +23,7 @@ def made(content_type: str = SSE, coding: str = "") -> EventStream:
 
 EVENTS = st.lists(
     st.tuples(
-        st.text(st.characters(exclude_characters="\r\n"), max_size=20),
+        st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=20),
         st.sampled_from(["\n\n", "\r\n\r\n", "\r\r"]),
     ),
     max_size=8,
