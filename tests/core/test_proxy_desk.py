@@ -84,6 +84,14 @@ def test_a_request_is_judged_by_its_sessions_role(make: Make) -> None:
     assert any('context="Network"' in line for line in desk.metrics.lines())
 
 
+def test_who_asks_is_told_by_the_credential_alone(make: Make) -> None:
+    desk = make(policy("b", "Block", ""))
+
+    assert desk.ask(kind="who").document["verdict"] == "ALLOW"
+    assert desk.ask(kind="who", credential="x").document["refused"] == "credential"
+    assert not desk.bench.events()
+
+
 @pytest.mark.parametrize("action", ["Allow", "Block", "Flag", "Modify"])
 def test_a_preview_is_neither_written_down_nor_held_nor_counted(
     make: Make, action: str

@@ -25,6 +25,7 @@ __all__ = [
     "answer_of",
     "block_frame",
     "failed_frame",
+    "known_frame",
     "read_question",
     "verdict_frame",
 ]
@@ -125,6 +126,11 @@ def verdict_frame(verdict: Verdict) -> ProxyFrame:
     frame = block_frame(verdict.reason)
     told = {"verdict": verdict.decision.value, "policy": verdict.policy}
     return ProxyFrame({**frame.document, **told})
+
+
+def known_frame() -> ProxyFrame:
+    """The answer to who asks nothing yet, and may."""
+    return ProxyFrame({**block_frame("").document, "verdict": Decision.ALLOW.value})
 
 
 def failed_frame(reason: str) -> ProxyFrame:

@@ -14,6 +14,7 @@ from redlane.control.lane_questions import (
     answer_of,
     block_frame,
     failed_frame,
+    known_frame,
     read_question,
     verdict_frame,
 )
@@ -98,6 +99,8 @@ class ProxyDesk:
         session = session or self.session(frame.document)
         if session is None:
             return self.refusal()
+        if frame.document.get("kind") == "who":
+            return known_frame()
         question = read_question(frame, _CONTEXTS)
         match frame.document.get("kind"):
             case "preview":

@@ -20,6 +20,8 @@ _LONGEST_EXCERPT = 64 * 1024
 _QUICK_BYTES = 32 * 1024
 """Contents of up to this size are worked out at once, larger ones in a thread."""
 
+_MOST_KNOWN = 8192
+
 _log = logging.getLogger(__name__)
 
 
@@ -83,6 +85,7 @@ class Judge:
         """Ask over `lanes`."""
         self._lanes = lanes
         self._waiting: dict[str, set[asyncio.Task[ProxyFrame]]] = {}
+        self._known: dict[str, str] = {}
 
     async def judge(
         self,
@@ -100,12 +103,36 @@ class Judge:
         """
         try:
             content = make() if size <= _QUICK_BYTES else await asyncio.to_thread(make)
-            blobs, problem = (content.data, *content.texts), content.problem
+            data, texts = content.data, tuple(content.texts)
+            blobs = (data,) if texts == (data,) else (data, *texts)
+            problem = content.problem
         except Exception:  # noqa: BLE001  # fails closed
             _log.exception("a content cannot be read")
             return Answer(blocked=True, reason="it cannot be read", failed=True)
         document = _document(kind, asker, context, details)
         return await self._answer(asker, {**document, "problem": problem}, blobs)
+
+    async def who(self, asker: Asker) -> Answer:
+        """Whether the credentials are a session's: asked once for a connection.
+
+        They may be worth nothing by the time that something is judged, which tells.
+        """
+        if asker.credential is not None and self._knows(asker):
+            return Answer(blocked=False)
+        document = _document("who", asker, Context.NETWORK, ())
+        return await self._answer(asker, document, ())
+
+    def _knows(self, asker: Asker) -> bool:
+        return self._known.get(asker.connection) == asker.credential
+
+    def _note(self, asker: Asker, answer: Answer) -> None:
+        """Know who has asked on a connection, as long as that is worth something."""
+        if answer.refused or asker.credential is None:
+            self._known.pop(asker.connection, None)
+            return
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        self._known[asker.connection] = asker.credential
 
     async def record(
         self,
@@ -122,6 +149,7 @@ class Judge:
 
     def gone(self, connection: str) -> None:
         """Ask nothing more for a connection."""
+        self._known.pop(connection, None)
         for task in self._waiting.get(connection, ()):
             task.cancel()
 
@@ -131,13 +159,15 @@ class Judge:
         try:
             asking = self._lanes.ask(document, blobs)
             soon = _soon(asking)
-            return _read(soon or await self._later(asker, asking))
+            answer = _read(soon or await self._later(asker, asking))
         except _GoneError:
             return Answer(blocked=True, reason="the client has gone", failed=True)
         except (OSError, EOFError, ProxyFrameError, KeyError, ValueError) as error:
             _log.warning("the daemon does not answer: %s", error)
             reason = "the daemon does not answer (see: redlane status)"
             return Answer(blocked=True, reason=reason, failed=True)
+        self._note(asker, answer)
+        return answer
 
     async def _later(self, asker: Asker, asking: Asking) -> ProxyFrame:
         """Wait for an answer as long as the client does; raises _GoneError."""

@@ -10,7 +10,7 @@ from mitmproxy.proxy.layers.http import _http1, _http2
 from redlane.proxy.answers import error_page, error_response
 from redlane.proxy.http1 import Http1Client, Http1Server, body_reader
 from redlane.proxy.http2 import Http2Client, Http2Server
-from redlane.proxy.streaming import JudgedStream
+from redlane.proxy.keeping import KeptStream
 from redlane.proxy.websockets import JudgedWebsocket, QuietConnection
 
 __all__ = ["use_own_layers"]
@@ -19,7 +19,7 @@ __all__ = ["use_own_layers"]
 def use_own_layers() -> None:
     """Have every connection from now on use them."""
     for module, name, own in (
-        (http, "HttpStream", JudgedStream),
+        (http, "HttpStream", KeptStream),
         (http, "Http1Server", Http1Server),
         (http, "Http1Client", Http1Client),
         (http, "Http2Server", Http2Server),

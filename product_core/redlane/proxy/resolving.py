@@ -132,5 +132,5 @@ def _numeric(host: str, port: int) -> Found | None:
     kind, flags = socket.SOCK_STREAM, socket.AI_NUMERICHOST
     try:
         return tuple(socket.getaddrinfo(host, port, type=kind, flags=flags))
-    except (OSError, UnicodeError):
+    except (OSError, ValueError):
         return None

@@ -18,6 +18,7 @@ from redlane.proxy.agreeing import codings_of
 from redlane.proxy.answers import refusal_document, refusal_response
 from redlane.proxy.by_events import EventStream
 from redlane.proxy.judge import Answer, Asker, Judge
+from redlane.proxy.keeping import NO_ROOM, may_keep
 from redlane.proxy.rewriting import put_body
 from redlane.proxy.settings import ProxySettings
 from redlane.proxy.streaming import response_of, state_of
@@ -103,6 +104,9 @@ class Responses:
                 self._cut(flow, Answer(True, None, reason))  # noqa: FBT003
                 return
             events += stream.rest()
+        if not may_keep(flow, stream.pending):
+            self._cut(flow, NO_ROOM)
+            return
         state.piece = events
         if events:
             await self._judge_events(flow, asker, stream, events)

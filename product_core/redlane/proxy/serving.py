@@ -14,10 +14,12 @@ from mitmproxy.master import Master
 from mitmproxy.proxy import layers, mode_specs
 
 from redlane.proxy.addon import Judging
+from redlane.proxy.admitting import Admitting
+from redlane.proxy.budget import Budget
 from redlane.proxy.channel import Channel
-from redlane.proxy.connections import JudgedConnection
 from redlane.proxy.hooks import Hooks
 from redlane.proxy.judge import Judge
+from redlane.proxy.kept_connections import KeptConnection
 from redlane.proxy.lanes import Lanes
 from redlane.proxy.patching import use_own_layers
 from redlane.proxy.requests import Requests
@@ -54,6 +56,7 @@ class Proxy:
         self._resolver.install()
         self._judge = Judge(Lanes(channel.hand_over))
         self._hooks = Hooks(())
+        self._budget = Budget()
         self._over = asyncio.Event()
 
     def _current(self) -> ProxySettings:
@@ -78,6 +81,7 @@ class Proxy:
             self._interception,
             Routing(self._current),
             judging,
+            Admitting(self._judge),
         )
         self._master.addons.add(*addons)
         self._hooks = Hooks(addons)
@@ -111,8 +115,9 @@ class Proxy:
     ) -> None:
         mode = mode_specs.ProxyMode.parse("regular")
         with contextlib.suppress(OSError):
-            handler = JudgedConnection(
-                self._hooks, self._master, reader, writer, self._master.options, mode
+            master = self._master
+            handler = KeptConnection(
+                self._budget, self._hooks, master, reader, writer, master.options, mode
             )
             context = handler.layer.context
             handler.layer = layers.modes.HttpProxy(context)

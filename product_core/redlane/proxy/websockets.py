@@ -11,6 +11,7 @@ from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.websocket import WebsocketConnection, WebsocketLayer
 
+from redlane.proxy.keeping import may_keep
 from redlane.proxy.streaming import state_of
 from redlane.proxy.waiting import count_waiting
 
@@ -21,7 +22,7 @@ _OPEN = {
     wsproto.connection.ConnectionState.REMOTE_CLOSING,
 }
 _PROTOCOL_ERROR = 1002
-_TOO_LARGE = 1009
+_TOO_LARGE, _TRY_AGAIN = 1009, 1013
 
 
 _MOST_PINGS = 64
@@ -124,9 +125,11 @@ class JudgedWebsocket(WebsocketLayer):
         if messages:
             messages.clear()  # or an open connection takes more memory for ever
         limit = state_of(self.flow).limit
-        both = (self.client_ws, self.server_ws)
-        if limit and any(_is_over(each, limit) for each in both):
+        sizes = [_size(each) for each in (self.client_ws, self.server_ws)]
+        if limit and max(sizes) > limit:
             end.code, end.reason = _TOO_LARGE, "the message is larger than is judged"
+        elif not may_keep(self.flow, sum(sizes)):
+            end.code, end.reason = _TRY_AGAIN, "too much of this session is in work"
         if end.code and self._handle_event != self.done:
             yield from self._close(end)
 
@@ -140,5 +143,5 @@ class JudgedWebsocket(WebsocketLayer):
         self._handle_event = self.done
 
 
-def _is_over(connection: WebsocketConnection, limit: int) -> bool:
-    return sum(map(len, connection.frame_buf)) > limit
+def _size(connection: WebsocketConnection) -> int:
+    return sum(map(len, connection.frame_buf))

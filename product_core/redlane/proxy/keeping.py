@@ -1,0 +1,134 @@
+"""Bodies are taken from those who may send them, as long as there is room.
+
+mitmproxy takes in whole bodies before anybody is asked about them, of whomever, and as
+many as come.
+"""
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from mitmproxy import http
+from mitmproxy.connection import Client
+from mitmproxy.proxy import layer
+from mitmproxy.proxy.commands import StartHook
+from mitmproxy.proxy.layers.http._events import (
+    RequestHeaders,
+    RequestProtocolError,
+    ResponseProtocolError,
+)
+
+from redlane.proxy.answers import refusal_response
+from redlane.proxy.budget import Budget, Share
+from redlane.proxy.judge import Answer, Asker
+from redlane.proxy.streaming import JudgedStream
+
+__all__ = [
+    "ASKER",
+    "NO_ROOM",
+    "KeptStream",
+    "RequestBodyHook",
+    "count_bodies",
+    "may_keep",
+]
+
+ASKER = "redlane-asker"
+"""Under which name a flow's metadata tell who asks."""
+
+_KEPT = "redlane-kept"
+NO_ROOM = Answer(
+    blocked=True, reason="too much of this session is in work at once", failed=True
+)
+_BUDGETS: WeakKeyDictionary[Client, Budget] = WeakKeyDictionary()
+
+
+@dataclass
+class RequestBodyHook(StartHook):
+    """A request has a body, of which nothing is taken yet; a response answers it."""
+
+    flow: http.HTTPFlow
+
+
+def count_bodies(client: Client, budget: Budget) -> None:
+    """Count from now on what is kept for a client."""
+    _BUDGETS[client] = budget
+
+
+def may_keep(flow: http.HTTPFlow, size: int) -> bool:
+    """Whether so many bytes may be kept for a flow, besides its request."""
+    size += len(flow.request.data.content or b"")
+    share: Share | None = flow.metadata.get(_KEPT)
+    if share is None:
+        asker: Asker | None = flow.metadata.get(ASKER)
+        budget = _BUDGETS.get(flow.client_conn)
+        if budget is None or not size:
+            return True
+        session = ((asker and asker.credential) or "").partition(":")[0]
+        share = budget.share(session, flow.client_conn.id)
+        flow.metadata[_KEPT] = share
+    return share.keep(size)
+
+
+def _over(flow: http.HTTPFlow) -> None:
+    """Nothing more is kept for a flow; what was, is on its way."""
+    share: Share | None = flow.metadata.pop(_KEPT, None)
+    if share is not None:
+        share.is_over = True
+
+
+class KeptStream(JudgedStream):
+    """One request and its response, of which no more is kept than has room."""
+
+    def state_wait_for_request_headers(
+        self, event: RequestHeaders
+    ) -> layer.CommandGenerator[None]:
+        """Have it asked who sends a body, before any of it is taken."""
+        yield from super().state_wait_for_request_headers(event)
+        is_on = self.client_state == self.state_consume_request_body
+        if event.end_stream or not is_on:
+            return
+        yield RequestBodyHook(self.flow)
+        if (yield from self.check_killed(True)):  # noqa: FBT003  # mitmproxy's
+            return
+        if self.flow.response is not None:
+            yield from self._refuse(self.flow.response)
+
+    def check_body_size(self, request: bool) -> layer.CommandGenerator[bool]:  # noqa: FBT001  # mitmproxy's
+        """Refuse what there is no room for."""
+        size = len(self.request_body_buf) + len(self.response_body_buf)
+        if not may_keep(self.flow, size):
+            if not request:
+                yield from self._stop_server()
+            self.flow.response = refusal_response(NO_ROOM)
+            yield from self._refuse(self.flow.response)
+            return True
+        is_over = yield from super().check_body_size(request)
+        is_streamed = self.flow.request if request else self.flow.response
+        if is_streamed is not None and is_streamed.stream:
+            _over(self.flow)
+        return is_over
+
+    def flow_done(self) -> layer.CommandGenerator[None]:
+        """Keep nothing of what is over."""
+        yield from super().flow_done()
+        self._let_go()
+
+    def handle_protocol_error(
+        self, event: RequestProtocolError | ResponseProtocolError
+    ) -> layer.CommandGenerator[None]:
+        """Keep nothing of what has failed."""
+        yield from super().handle_protocol_error(event)
+        self._let_go()
+
+    def _refuse(self, response: http.Response) -> layer.CommandGenerator[None]:
+        self._let_go()
+        yield from super()._refuse(response)
+
+    def _cut(self) -> layer.CommandGenerator[None]:
+        self._let_go()
+        yield from super()._cut()
+
+    def _let_go(self) -> None:
+        self.request_body_buf.clear()
+        self.response_body_buf.clear()
+        self.flow.request.data.content = None
+        _over(self.flow)

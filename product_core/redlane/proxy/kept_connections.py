@@ -1,0 +1,96 @@
+"""One client's connection from its first request until the last of it has left."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from mitmproxy.connection import Connection
+from mitmproxy.proxy import commands
+
+from redlane.proxy.budget import Budget
+from redlane.proxy.connections import JudgedConnection
+from redlane.proxy.http2 import waiting_bytes
+from redlane.proxy.keeping import count_bodies
+
+__all__ = ["KeptConnection"]
+
+_FIRST_SECONDS = 30.0
+"""How long a connection may take until its first request has a head."""
+
+_LAST_SECONDS = 30.0
+"""How long one that is closed may take in what was sent to it before."""
+
+_BEFORE_REQUESTS = frozenset({"client_connected", "next_layer", "client_disconnected"})
+
+
+class KeptConnection(JudgedConnection):
+    """One that is counted, and has a beginning and an end."""
+
+    def __init__(self, budget: Budget, *arguments: Any) -> None:  # noqa: ANN401  # mitmproxy's
+        """As mitmproxy makes it; what it keeps is counted in `budget`."""
+        super().__init__(*arguments)
+        self._budget = budget
+        self._leaving: set[asyncio.StreamWriter] = set()
+        self._deadline: asyncio.TimerHandle | None = None
+        count_bodies(self.client, budget)
+
+    async def handle_client(self) -> None:
+        """Serve it to its end."""
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(_FIRST_SECONDS, self._give_up)
+        try:
+            await super().handle_client()
+            for writer in self._leaving:
+                with suppress(OSError):
+                    await writer.wait_closed()
+        finally:
+            self._begun()
+            self._budget.gone(self.client.id)
+
+    async def handle_hook(self, hook: commands.StartHook) -> None:
+        """Run a hook; one about a request is what a connection is for."""
+        if self._deadline is not None and hook.name not in _BEFORE_REQUESTS:
+            self._begun()
+        await super().handle_hook(hook)
+
+    def _begun(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        io = self.transports.get(self.client)
+        if io is not None and io.handler is not None:
+            io.handler.cancel("no request has come")
+
+    async def handle_connection(self, connection: Connection) -> None:
+        """Serve one side; what it does not take in before long is thrown away."""
+        writer = self.transports[connection].writer
+        try:
+            await super().handle_connection(connection)
+        finally:
+            if isinstance(writer, asyncio.StreamWriter):
+                self._leave(writer)
+
+    def _leave(self, writer: asyncio.StreamWriter) -> None:
+        self._leaving = set(filter(_unsent, self._leaving))
+        if _unsent(writer):
+            self._leaving.add(writer)
+            loop, transport = asyncio.get_running_loop(), writer.transport
+            loop.call_later(_LAST_SECONDS, transport.abort)
+
+    async def drain_writers(self) -> None:
+        """Count no longer what has left."""
+        await super().drain_writers()
+        client = self.client
+        if not (
+            any(map(_unsent, self._leaving))
+            or waiting_bytes(client, to_client=True)
+            or waiting_bytes(client, to_client=False)
+        ):
+            self._budget.drained(client.id)
+
+
+def _unsent(writer: asyncio.StreamWriter) -> bool:
+    return writer.transport.get_write_buffer_size() > 0
