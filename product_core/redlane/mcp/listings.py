@@ -44,6 +44,18 @@ class _Listing:
     has_new: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Bad:
+    """A tool that is left out, and why.
+
+    Calls of it are refused as long as it is `is_for_good`; otherwise a person decides.
+    """
+
+    tool: ToolPlace
+    why: str
+    is_for_good: bool = True
+
+
 class Listings:
     """Takes the answers in which a server lists its tools."""
 
@@ -64,7 +76,7 @@ class Listings:
         self._schemas = schemas
         self._note = note
         self._finish = finish
-        self._noted: set[str] = set()
+        self._noted: set[tuple[str, str]] = set()
 
     def take(
         self, frame: Frame, messages: Sequence[int], ask: Ask, way: Way, owner: Ways
@@ -96,7 +108,11 @@ class Listings:
             return
         listing.has_new = any(how == "new" for how, _ in answer.tools)
         found = zip(tools, answer.tools, strict=True)
-        bad = [(tool, why) for tool, (how, why) in found if how not in _IN_ORDER]
+        bad = [
+            _Bad(tool, why, is_for_good=how != "flagged")
+            for tool, (how, why) in found
+            if how not in _IN_ORDER
+        ]
         self._leave_out(case, bad)
         self._judge(listing, case)
 
@@ -133,7 +149,7 @@ class Listings:
         tools = listed(case.frame, listing.messages)
         known = not answer.blocked and len(answer.tools) == len(tools)
         pairs = zip(tools, answer.tools, strict=True) if known else ()
-        bad = [(tool, why) for tool, (how, why) in pairs if how == "blocked"]
+        bad = [_Bad(tool, why) for tool, (how, why) in pairs if how == "blocked"]
         if not bad:
             self._finish(case, asked, whole)
             return
@@ -166,16 +182,16 @@ class Listings:
         else:
             self._finish(case, listing.asked, answer)
 
-    def _leave_out(self, case: Case, tools: Sequence[tuple[ToolPlace, str]]) -> None:
-        case.frame = without(case.frame, [tool for tool, _ in tools])
-        for tool, why in tools:
-            self._schemas.leave_out(tool.name, why)
-            if why not in self._noted and len(self._noted) < _MOST_NOTES:
-                self._noted.add(why)
-                self._note(
-                    f"left a tool of MCP server {self._server.name} out of its list: "
-                    f"{why}"
-                )
+    def _leave_out(self, case: Case, tools: Sequence[_Bad]) -> None:
+        case.frame = without(case.frame, [each.tool for each in tools])
+        for each in tools:
+            name, why = each.tool.name, each.why
+            if each.is_for_good:
+                self._schemas.leave_out(name, why)
+            if (name, why) not in self._noted and len(self._noted) < _MOST_NOTES:
+                self._noted.add((name, why))
+                server = self._server.name
+                self._note(f"left out tool {name!r} of MCP server {server}: {why}")
 
 
 def _parts(tools: Sequence[ToolPlace], question: Question) -> Question:

@@ -53,6 +53,7 @@ class PinFiles:
         """Keep a server; it has lasted when this returns. Raises PinsError."""
         place = self._place(owner)
         try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_whole(
                 place / f"{server.key}{_SUFFIX}",
                 json.dumps(record_of(server), indent=1).encode(),

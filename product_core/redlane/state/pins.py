@@ -22,7 +22,7 @@ __all__ = ["Accepted", "AgainError", "Pins"]
 
 MOST_SERVERS = 200
 MOST_CHARACTERS = 8 * 1024 * 1024
-"""The bounds of one user. Half of it is all that comes out of sessions."""
+"""The bounds of one user."""
 
 MOST_NAMELESS = 16
 """How many users without a name may have pins."""
@@ -63,13 +63,18 @@ class Pins:
         knows: Callable[[int], bool] = lambda _: True,
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.monotonic,
+        most: tuple[int, int] = (MOST_SERVERS, MOST_CHARACTERS),
     ) -> None:
-        """Keep them in `directory`; `knows` tells users who have a name."""
+        """Keep them in `directory`; `knows` tells users who have a name.
+
+        `most` is how many servers and characters one user may have; half of it is all
+        that comes out of sessions.
+        """
         self._files = PinFiles(directory)
         self._knows = knows
         self._clock = clock
         self._timer = timer
-        self._lock = threading.Lock()
+        self._most = most
         self._shelves: dict[int | None, _Shelf] = {}
 
     def problem(self, owner: int | None, name: str, key: str, tool: str) -> str:
@@ -200,7 +205,8 @@ class Pins:
     ) -> None:
         """Keep a server, on the disk first."""
         book = self._book(owner, shelf).with_server(server)
-        _check_room(book, session)
+        _check_room(book, session, *self._most)
+        self._give_place(owner, shelf)
         self._files.save(owner, server)
         shelf.book = book
 
@@ -220,21 +226,25 @@ class Pins:
         shelf.open[listing.key] = (listing.lister, now + _SECONDS_TO_LIST)
 
     def _shelf(self, owner: int | None) -> _Shelf:
+        """Where a user's pins are; one without a name gets a place with the first."""
         shelf = self._shelves.get(owner)
-        if shelf is None:
-            with self._lock:
-                self._check_owner(owner)
-                shelf = self._shelves.setdefault(owner, _Shelf())
-        return shelf
+        if shelf is not None:
+            return shelf
+        if self._is_named(owner) or owner in self._files.owners():
+            return self._shelves.setdefault(owner, _Shelf())
+        return _Shelf()
 
-    def _check_owner(self, owner: int | None) -> None:
-        """Refuse one more user without a name; to be called with the lock."""
-        if owner is None or owner in self._shelves or self._knows(owner):
+    def _give_place(self, owner: int | None, shelf: _Shelf) -> None:
+        """Keep a user's shelf; raises PinsError for one more without a name."""
+        if owner in self._shelves:
             return
-        known = {*self._shelves, *self._files.owners()} - {None}
-        nameless = sum(not self._knows(each) for each in known if each is not None)
-        if owner not in known and nameless >= MOST_NAMELESS:
+        nameless = sum(not self._is_named(each) for each in self._files.owners())
+        if nameless >= MOST_NAMELESS:
             raise PinsError("too many users without a name have pins of MCP servers")
+        self._shelves[owner] = shelf
+
+    def _is_named(self, owner: int | None) -> bool:
+        return owner is None or self._knows(owner)
 
     def _book(self, owner: int | None, shelf: _Shelf) -> Book:
         """The user's pins, read at first; raises PinsError. Wants the shelf's lock."""
@@ -255,22 +265,18 @@ def _without(server: PinnedServer, tool: str) -> PinnedServer:
     return replace(server, tools=MappingProxyType(tools))
 
 
-def _check_room(book: Book, session: str) -> None:
+def _check_room(book: Book, session: str, most: int, characters: int) -> None:
     """Refuse what is too much, of what comes out of sessions the half already."""
     servers = list(book.servers.values())
-    _check(len(servers), sum(each.size for each in servers), 1)
-    if session:
-        count = sum(bool(each.session) for each in servers)
-        _check(count, sum(map(_size_from_sessions, servers)), 2)
-
-
-def _check(servers: int, characters: int, share: int) -> None:
-    if servers > MOST_SERVERS // share:
+    count, size = len(servers), sum(each.size for each in servers)
+    from_sessions = sum(bool(each.session) for each in servers)
+    share = sum(map(_size_from_sessions, servers))
+    if count > most or (session and from_sessions > most // 2):
         raise PinsError(
-            f"{servers - 1} MCP servers are pinned already: forget one "
+            f"{count - 1} MCP servers are pinned already: forget one "
             "(redlane mcp pins list)"
         )
-    if characters > MOST_CHARACTERS // share:
+    if size > characters or (session and share > characters // 2):
         raise PinsError(
             "the pinned tools of MCP servers are too long together: forget one "
             "(redlane mcp pins list)"

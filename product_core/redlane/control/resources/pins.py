@@ -1,6 +1,6 @@
 """`/api/pins`: the tools of MCP servers as they were seen first, and what is not so."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import falcon
 
@@ -59,12 +59,14 @@ class PinItem:
         self, request: falcon.Request, response: falcon.Response, pin_id: str
     ) -> None:
         """Show the server."""
-        for owner in _owners(self._pins, caller_of(request)):
+
+        def show(owner: int | None) -> Document | None:
             for server in self._pins.servers(owner):
                 if pin_id in {server.id, server.revision, *server.findings}:
-                    response.media = _whole_document(server, owner)
-                    return
-        raise _nothing(pin_id)
+                    return _whole_document(server, owner)
+            return None
+
+        response.media = self._first(caller_of(request), pin_id, show)
 
     def on_post(
         self, request: falcon.Request, response: falcon.Response, pin_id: str
@@ -73,29 +75,55 @@ class PinItem:
         if required(read_object(request), "decision", str) != "accept":
             raise falcon.HTTPBadRequest(description="'decision' must be 'accept'")
         caller = caller_of(request)
-        for owner in _owners(self._pins, caller):
+
+        def accept(owner: int | None) -> Document | None:
             found = self._pins.find(owner, pin_id)
-            if found:
-                server, tools = found[0].server, [each.tool for each in found]
-                self._write_down(caller, server.name, tools, "accepted")
-                self._pins.accept(owner, pin_id)
-                response.media = {"server": server.name, "tools": tools}
-                return
-        raise _nothing(pin_id)
+            if not found:
+                return None
+            name, tools = found[0].server.name, [each.tool for each in found]
+            self._write_down(caller, name, tools, "accepted")
+            self._pins.accept(owner, pin_id)
+            return {"server": name, "tools": tools}
+
+        response.media = self._first(caller, pin_id, accept)
 
     def on_delete(
         self, request: falcon.Request, response: falcon.Response, pin_id: str
     ) -> None:
         """Forget it; a server is pinned anew when it is seen next."""
         caller = caller_of(request)
-        for owner in _owners(self._pins, caller):
+
+        def forget(owner: int | None) -> Document | None:
             try:
                 name, tools = self._pins.forget(owner, pin_id)
             except UsageError:
-                continue
+                return None
             self._write_down(caller, name, tools, "forgotten")
-            response.media = {"server": name, "tools": tools}
-            return
+            return {"server": name, "tools": tools}
+
+        response.media = self._first(caller, pin_id, forget)
+
+    def _first(
+        self,
+        caller: Caller,
+        pin_id: str,
+        look: Callable[[int | None], Document | None],
+    ) -> Document:
+        """What `look` gives for the first user that has it; 404 for none.
+
+        One user's pins that cannot be read do not hide another's.
+        """
+        problem: PinsError | None = None
+        for owner in _owners(self._pins, caller):
+            try:
+                found = look(owner)
+            except PinsError as error:
+                problem = problem or error
+                continue
+            if found is not None:
+                return found
+        if problem is not None:
+            raise problem
         raise _nothing(pin_id)
 
     def _write_down(
