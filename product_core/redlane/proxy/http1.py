@@ -20,20 +20,25 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseTrailers,
 )
 
+from redlane.proxy.answers import error_response
+
 __all__ = ["Http1Client", "Http1Server", "body_reader"]
 
 _LONGEST_HEAD = 256 * 1024
+_HEAD_SECONDS = 30.0
+"""How long the head of a request may take from its first byte to its last."""
+
 _MOST_UNREAD = 1024 * 1024
 """How much may wait to be read: lines of chunks, trailers, requests for later."""
 
 _MOST_INTERIM = 64
 """How many interim responses one request may have."""
 
-_TOO_LONG = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-    b"connection: close\r\ncontent-length: 0\r\n\r\n"
+_TOO_LATE, _TOO_LONG = 408, 431
+_INTERIM = re.compile(
+    rb"HTTP/[0-9]\.[0-9][ \t]+1(?!01)[0-9]{2}[^\r\n]*\r?\n"
+    rb"(?:[^\r\n]+\r?\n)*\r?\n"
 )
-_INTERIM = re.compile(rb"HTTP/1\.1 1(?!01)[0-9]{2}[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n")
 """A whole interim response: any 1xx but the 101 that switches protocols."""
 _END = b"0\r\n\r\n"
 _NEVER_TRAILERS = frozenset(
@@ -166,6 +171,7 @@ class Http1Server(_Http1, _http1.Http1Server):
     """The client's side."""
 
     _trailers_received = RequestTrailers
+    _deadline: commands.RequestWakeup | None = None
 
     def send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
         """Keep trailers for the end of the response."""
@@ -182,10 +188,25 @@ class Http1Server(_Http1, _http1.Http1Server):
         """Refuse a head that does not end."""
         yield from super().read_headers(event)
         if self._is_too_long():
-            self.buf.maybe_extract_at_most(len(self.buf))
-            yield commands.SendData(self.conn, _TOO_LONG)
-            yield commands.CloseConnection(self.conn)
-            self.state = self.done
+            yield from self._refuse(_TOO_LONG, "the head of the request is too long")
+        elif self.state != self.read_headers or not self.buf:
+            self._deadline = None
+        elif self._deadline is None:
+            self._deadline = commands.RequestWakeup(_HEAD_SECONDS)
+            yield self._deadline
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Refuse a head that takes too long."""
+        if not isinstance(event, events.Wakeup):
+            yield from super()._handle_event(event)
+        elif event.command is self._deadline:
+            yield from self._refuse(_TOO_LATE, "the head of the request does not end")
+
+    def _refuse(self, status: int, reason: str) -> layer.CommandGenerator[None]:
+        self.buf.maybe_extract_at_most(len(self.buf))
+        yield commands.SendData(self.conn, error_response(status, reason))
+        yield commands.CloseConnection(self.conn)
+        self.state = self.done
 
     state = _http1.Http1Connection.start
 
