@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from redlane.cli import mcp_import
+from redlane.cli import mcp_import, mcp_pins
 from redlane.cli.parser import Commands, Parser, add_command
 from redlane.errors import UsageError
 
@@ -49,6 +49,7 @@ def register(commands: Commands) -> None:
         parser_class=Parser,
     )
     mcp_import.register(verbs)
+    mcp_pins.register(verbs)
 
 
 class _CommandOrVerb(_Verbs):
