@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from redlane.cli import mcp_import, mcp_pins
+from redlane.cli import mcp_front, mcp_import, mcp_pins
 from redlane.cli.parser import Commands, Parser, add_command
 from redlane.errors import UsageError
 
@@ -30,16 +30,20 @@ def register(commands: Commands) -> None:
             Run COMMAND, an MCP server that speaks over standard input and output, for
             the client that runs this. Calls of tools are judged before the server has
             them, and whatever it sends before the client has it. The exit status is
-            the server's.""",
+            the server's. With --url the server runs already and speaks HTTP: clients
+            connect to the address that is printed, until a signal ends it.""",
         examples="""\
             redlane mcp --name files -- npx -y @modelcontextprotocol/server-filesystem .
-            redlane mcp -- my-server --verbose""",
+            redlane mcp -- my-server --verbose
+            redlane mcp --name docs --url https://docs.example/mcp""",
     )
     parser.add_argument(
         "--name",
         metavar="SERVER",
-        help="what policies call the server (default: the name of COMMAND)",
+        help="what policies call the server (default: the name of COMMAND, or of the "
+        "host of URL)",
     )
+    mcp_front.add_options(parser)
     parser.set_defaults(command=[])
     verbs = parser.add_subparsers(
         action=_CommandOrVerb,
@@ -85,6 +89,10 @@ def _mcp(arguments: argparse.Namespace) -> int:
     command = arguments.command
     if command and command[0] == "--":
         command = command[1:]
+    if arguments.url is not None and not command:
+        return mcp_front.front(arguments)
+    if arguments.url is not None or arguments.listen is not None or arguments.json:
+        raise UsageError("--listen and --json go with --url, and no COMMAND with those")
     if not command:
         raise UsageError("which server? (try: redlane mcp --name NAME -- my-server)")
     name = Path(command[0]).name if arguments.name is None else arguments.name

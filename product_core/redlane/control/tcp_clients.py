@@ -18,7 +18,7 @@ from typing import TypeGuard
 from redlane.control.processes import Process, ProcessUnreadableError, user_ids
 from redlane.control.trees import members
 
-__all__ = ["TcpClients"]
+__all__ = ["TcpClients", "user_at"]
 
 _MOST_KEPT = 4096
 _TABLES = {
@@ -57,6 +57,12 @@ class TcpClients:
             while len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return True
+
+
+def user_at(client: _Client) -> int | None:
+    """The user of the socket with an address of this machine; None: there is none."""
+    found = _socket_at(client)
+    return None if found is None else found[1]
 
 
 def _is_client(client: object) -> TypeGuard[_Client]:

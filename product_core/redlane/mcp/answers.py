@@ -9,13 +9,22 @@ from collections.abc import Iterable
 from redlane.mcp.asking import Answer
 from redlane.mcp.frames import Frame, Kind, Message
 
-__all__ = ["BLOCKED", "NOT_JUDGED", "abandoned", "broken", "denials", "refusals"]
+__all__ = [
+    "BLOCKED",
+    "NOT_JUDGED",
+    "abandoned",
+    "broken",
+    "denials",
+    "mismatched",
+    "refusals",
+]
 
 BLOCKED = -32010
 """A policy, or the session's state, does not let it pass."""
 NOT_JUDGED = -32011
 """Nobody could judge it, so it does not pass."""
 _PARSE_ERROR = -32700
+_HEADER_MISMATCH = -32020
 
 
 def refusals(
@@ -45,6 +54,14 @@ def broken(reason: str) -> bytes:
     """The line for a message that cannot be read, whose id nobody knows."""
     error = {"code": _PARSE_ERROR, "message": f"refused by Redlane: {reason}"}
     return _line({"jsonrpc": "2.0", "id": None, "error": error})
+
+
+def mismatched(frame: Frame, reason: str) -> bytes:
+    """What answers a frame before which something else is said, without an end."""
+    ids = [each.id for each in frame.messages if each.kind is Kind.REQUEST]
+    error = {"code": _HEADER_MISMATCH, "message": f"refused by Redlane: {reason}"}
+    id_ = ids[0] if len(ids) == 1 and not frame.is_batch else None
+    return _line({"jsonrpc": "2.0", "id": id_, "error": error}).removesuffix(b"\n")
 
 
 def abandoned(id_: object, reason: str) -> bytes:

@@ -86,8 +86,15 @@ class Replayed:
         """What was asked."""
         names: list[str] = []
         for each in messages:
-            names += self._asked.take([each]) or ("what it asked before",)
+            names += self._asked.take([each]) or (_guess(each),)
         return tuple(names)
+
+
+def _guess(answer: Message) -> str:
+    """What an answer looks like; one that lists tools is not to pass as another."""
+    result = answer.body.get("result")
+    listing = isinstance(result, dict) and "tools" in result
+    return "tools/list" if listing else "what was asked before"
 
 
 def _name(message: Message) -> str:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from redlane.mcp.frames import Frame
-from redlane.mcp.loop import Outlet
 
-__all__ = ["Place", "Stream", "Way"]
+__all__ = ["Place", "Sink", "Stream", "Way"]
 
 
 @dataclass(slots=True, eq=False)
@@ -20,6 +19,17 @@ class Place:
 
     data: bytes | None = None
     is_kept: bool = True
+
+
+class Sink(Protocol):
+    """Takes bytes, and keeps what does not go yet."""
+
+    @property
+    def pending(self) -> int:
+        """How many bytes are kept."""
+
+    def write(self, data: bytes) -> None:
+        """Send `data` behind all that was to be sent before."""
 
 
 class Way(Protocol):
@@ -38,16 +48,16 @@ class Way(Protocol):
 class Stream:
     """What goes to one side."""
 
-    def __init__(self, outlet: Outlet) -> None:
-        """Write to `outlet`."""
-        self._outlet = outlet
+    def __init__(self, sink: Sink) -> None:
+        """Write to `sink`."""
+        self._sink = sink
         self._waiting: deque[Place] = deque()
         self._bytes = 0
 
     @property
     def pending(self) -> int:
         """How many bytes wait to go out."""
-        return self._outlet.pending + self._bytes
+        return self._sink.pending + self._bytes
 
     @property
     def is_empty(self) -> bool:
@@ -57,16 +67,19 @@ class Stream:
     def send(self, data: bytes) -> None:
         """Send a message, behind what is held if that must not be overtaken."""
         if not self._waiting:
-            self._outlet.write(data)
+            self._sink.write(data)
             return
         self._waiting.append(Place(data))
         self._bytes += len(data)
 
     def hold(self, frame: Frame) -> Place:
         """Keep a place, before which nothing goes out if it must not be overtaken."""
-        place = Place(is_kept=frame.is_ordered)
-        if place.is_kept:
-            self._waiting.append(place)
+        return self.keep() if frame.is_ordered else Place(is_kept=False)
+
+    def keep(self) -> Place:
+        """Keep a place, before which nothing goes out that comes later."""
+        place = Place()
+        self._waiting.append(place)
         return place
 
     def fill(self, place: Place, data: bytes) -> None:
@@ -79,4 +92,4 @@ class Stream:
         while self._waiting and (ready := self._waiting[0].data) is not None:
             self._waiting.popleft()
             self._bytes -= len(ready)
-            self._outlet.write(ready)
+            self._sink.write(ready)

@@ -1,0 +1,1 @@
+"""`redlane mcp --url`: an MCP server that speaks HTTP, with every message judged."""

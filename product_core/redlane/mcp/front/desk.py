@@ -1,0 +1,81 @@
+"""What all exchanges share: the server, its sessions, and what may be kept."""
+
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from redlane.mcp.front.fields import onward
+from redlane.mcp.front.heads import Field
+from redlane.mcp.front.memory import Memory
+from redlane.mcp.front.sessions import Sessions
+from redlane.mcp.front.target import Target
+from redlane.mcp.front.upstream import Call, Outgoing, Upstream
+from redlane.mcp.schemas import Schemas
+from redlane.mcp.served import Served
+
+__all__ = ["MESSAGES", "Desk"]
+
+MESSAGES = "/messages/"
+"""Below this, clients of HTTP+SSE send their messages."""
+
+_MOST_ERRANDS = 16
+
+
+@dataclass(slots=True, eq=False)
+class Desk:
+    """One server; `post` has something done by the loop."""
+
+    served: Served
+    target: Target
+    tls: ssl.SSLContext | None
+    sessions: Sessions
+    post: Callable[[Callable[[], None]], None]
+    note: Callable[[str], None]
+    memory: Memory
+    schemas: Schemas = field(default_factory=Schemas)
+    _errands: set["_Errand"] = field(default_factory=set)
+
+    @property
+    def name(self) -> str:
+        """What policies call the server."""
+        return self.served.name
+
+    def connection(self) -> Upstream:
+        """A connection to the server, for one client connection."""
+        return Upstream(self.tls, self.post)
+
+    def send(self, target: Target, fields: Sequence[Field], body: bytes) -> None:
+        """Send the server a message of ours, whose answer nobody waits for."""
+        if len(self._errands) < _MOST_ERRANDS:
+            made = onward(fields, target.authority, len(body))
+            errand = _Errand(self._errands.discard)
+            self._errands.add(errand)
+            errand.go(self.connection(), Outgoing("POST", target, made, body))
+
+
+class _Errand:
+    """One such message."""
+
+    def __init__(self, done: Callable[["_Errand"], None]) -> None:
+        self._done = done
+        self._call: Call | None = None
+        self._upstream: Upstream | None = None
+
+    def go(self, upstream: Upstream, outgoing: Outgoing) -> None:
+        self._upstream = upstream
+        self._call = upstream.ask(outgoing, self)
+
+    def began(self, status: int, fields: Sequence[Field]) -> None:
+        """It has arrived; whatever is said to it is of no interest."""
+        del status, fields
+        if self._call is not None:
+            self._call.give_up()
+        self._done(self)
+
+    def piece(self, data: bytes) -> None:
+        """Nothing is read."""
+
+    def ended(self, problem: str | None) -> None:
+        """It has not arrived, if it has not begun."""
+        del problem
+        self._done(self)

@@ -1,0 +1,162 @@
+"""A server over HTTP and its clients, from the first connection to the end."""
+
+import resource
+import select
+import signal
+import socket
+import ssl
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from redlane.contexts.shell.client.message import tell
+from redlane.mcp.asking import Questions, find_socket
+from redlane.mcp.front.access import check_head, may_connect
+from redlane.mcp.front.bridge import Bridge
+from redlane.mcp.front.desk import MESSAGES, Desk
+from redlane.mcp.front.exchange import Exchange
+from redlane.mcp.front.heads import RefusedError, Request
+from redlane.mcp.front.listening import Ending, Listening
+from redlane.mcp.front.memory import Memory
+from redlane.mcp.front.posting import Posting
+from redlane.mcp.front.reply import Reply
+from redlane.mcp.front.sessions import Session, Sessions
+from redlane.mcp.front.target import Target
+from redlane.mcp.front.upstream import Upstream
+from redlane.mcp.front.visitor import Visitor
+from redlane.mcp.loop import Loop
+from redlane.mcp.served import Served
+
+__all__ = ["Front"]
+
+_MOST_VISITORS = 128
+_MOST_BYTES = 128 * 1024 * 1024
+_TICK_SECONDS = 1.0
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Front:
+    """Listens, and has every message judged that passes."""
+
+    def __init__(self, name: str, target: Target, listener: socket.socket) -> None:
+        """Judge what passes between clients at `listener` and the server `name`."""
+        _raise_limit()
+        self._loop = Loop()
+        self._listener = listener
+        self._bridge = Bridge(self._loop)
+        self._questions = Questions(self._loop, find_socket)
+        self._memory = Memory(_MOST_BYTES)
+        secure = target.scheme == "https"
+        self._desk = Desk(
+            served=Served(name, (target.url,)),
+            target=target,
+            tls=ssl.create_default_context() if secure else None,
+            sessions=Sessions(lambda: Session(self._questions)),
+            post=self._bridge.post,
+            note=_note,
+            memory=self._memory,
+        )
+        self._visitors: set[Visitor] = set()
+        self._host, self._port = listener.getsockname()[:2]
+        self._path = target.path.partition("?")[0]
+        self._listens = self._over = False
+        self._ticked = time.monotonic()
+
+    @property
+    def url(self) -> str:
+        """What a client is to be told."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}{self._path}"
+
+    def run(self) -> int:
+        """Serve until a signal ends it; the status to exit with."""
+        for number in _ENDING:
+            signal.signal(number, lambda *_: self._bridge.post(self._end))
+        while not self._over:
+            self._listen(wanted=len(self._visitors) < _MOST_VISITORS)
+            self._loop.turn(_TICK_SECONDS if self._visitors else None)
+            self._look()
+        for each in list(self._visitors):
+            each.close()
+        self._questions.close()
+        self._listener.close()
+        return 0
+
+    def _end(self) -> None:
+        self._over = True
+
+    def _listen(self, *, wanted: bool) -> None:
+        """Take connections, or let them wait."""
+        if wanted == self._listens:
+            return
+        self._listens = wanted
+        if wanted:
+            self._loop.watch(self._listener.fileno(), select.POLLIN, self._accept)
+        else:
+            self._loop.unwatch(self._listener.fileno())
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        is_due = now - self._ticked >= _TICK_SECONDS
+        if is_due:
+            self._ticked = now
+        for each in list(self._visitors):
+            each.look()
+            if is_due:
+                each.tick(now)
+            if each.is_gone:
+                self._visitors.discard(each)
+
+    def _accept(self) -> None:
+        try:
+            connection, client = self._listener.accept()
+        except OSError:
+            return
+        if not may_connect(client[:2], find_socket):
+            connection.close()
+            return
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        upstream = self._desk.connection()
+        visitor = Visitor(self._loop, connection, self._serve, upstream, self._memory)
+        self._visitors.add(visitor)
+
+    def _serve(self, request: Request, reply: Reply, upstream: Upstream) -> Exchange:
+        """The exchange for a request; raises RefusedError."""
+        head, desk = request.head, self._desk
+        check_head(head, self._port)
+        path = head.target.partition("?")[0]
+        if path.startswith(MESSAGES) and path != self._path:
+            session = desk.sessions.stream(path.removeprefix(MESSAGES))
+            if session is None:
+                raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such session")
+            _check_method(head.method, ("POST",))
+            return Posting(desk, request, reply, upstream, session)
+        if head.target not in (self._path, desk.target.path):
+            raise RefusedError(HTTPStatus.NOT_FOUND, f"it is served at {self._path}")
+        _check_method(head.method, tuple(_KINDS))
+        return _KINDS[head.method](desk, request, reply, upstream)
+
+
+_KINDS: dict[str, type[Posting | Listening | Ending]] = {
+    "POST": Posting,
+    "GET": Listening,
+    "DELETE": Ending,
+}
+
+
+def _check_method(method: str, known: Sequence[str]) -> None:
+    if method not in known:
+        raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"no method {method} here")
+
+
+def _raise_limit() -> None:
+    """Each client takes a few descriptors."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(hard, 4096) if hard != resource.RLIM_INFINITY else 4096
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _note(text: str) -> None:
+    tell(text.encode("utf-8", "replace"))

@@ -1,0 +1,109 @@
+"""A stream of events from the server to a client, each message judged."""
+
+from collections.abc import Callable
+
+from redlane.mcp.frames import Frame
+from redlane.mcp.front.events import ALIVE, Event, Events, spelt
+from redlane.mcp.front.reply import Reply
+from redlane.mcp.server_side import ServerSide
+from redlane.mcp.stream import Place, Stream, Way
+
+__all__ = ["Passing"]
+
+_MESSAGE = frozenset({"", "message"})
+_ENDPOINT = "endpoint"
+
+
+class Passing:
+    """Takes the server's bytes, and writes events to the client."""
+
+    def __init__(
+        self,
+        reply: Reply,
+        answers: ServerSide,
+        endpoint: Callable[[str], str | None],
+        settled: Callable[[], None],
+    ) -> None:
+        """Judge by `answers`; `settled` is called when nothing is held any more.
+
+        `endpoint` makes of where the server wants messages where we want them; None:
+        it may not say so.
+        """
+        self._answers = answers
+        self._endpoint = endpoint
+        self._settled = settled
+        self._events = Events()
+        self.stream = Stream(reply)
+        self.held = 0
+        """How many events are held."""
+        self.can_be_resumed = False
+        """Whether a client that lost it could ask for the rest."""
+
+    @property
+    def pending(self) -> int:
+        """How much is kept."""
+        return self._events.pending + self.stream.pending
+
+    def feed(self, data: bytes) -> None:
+        """Pass on what has come; raises FrameError."""
+        for event in self._events.feed(data):
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        self.can_be_resumed |= bool(event.id)
+        if event.name == _ENDPOINT and event.data:
+            where = self._endpoint(event.data.decode("utf-8", "replace"))
+            if where is not None:
+                made = Event(where.encode(), _ENDPOINT, event.id, event.retry)
+                self.stream.send(spelt(made))
+                return
+        if not event.data:
+            if event.id is not None or event.retry is not None:
+                self.stream.send(spelt(Event(b"", "", event.id, event.retry)))
+            elif not self.stream.pending:
+                self.stream.send(ALIVE)
+        elif event.name in _MESSAGE:
+            way = _EventWay(self, event)
+            self._answers.take(event.data, way, in_lines=False)
+        else:
+            self._answers.leave_out("an event that is no message")
+
+    def put(self, event: Event, data: bytes) -> bytes:
+        """The event with what became of its data; nothing without."""
+        if not data:
+            return b""
+        made = Event(data.removesuffix(b"\n"), event.name, event.id, event.retry)
+        return spelt(made)
+
+    def hold(self) -> None:
+        """One more is held."""
+        self.held += 1
+
+    def release(self) -> None:
+        """One less."""
+        self.held -= 1
+        if not self.held:
+            self._settled()
+
+
+class _EventWay(Way):
+    """Where one event goes.
+
+    A client that resumes names the last event it had: with ids, none overtakes another.
+    """
+
+    def __init__(self, passing: Passing, event: Event) -> None:
+        self._passing = passing
+        self._event = event
+
+    def send(self, data: bytes) -> None:
+        self._passing.stream.send(self._passing.put(self._event, data))
+
+    def hold(self, frame: Frame) -> Place:
+        self._passing.hold()
+        stream = self._passing.stream
+        return stream.hold(frame) if self._event.id is None else stream.keep()
+
+    def fill(self, place: Place, data: bytes) -> None:
+        self._passing.stream.fill(place, self._passing.put(self._event, data))
+        self._passing.release()

@@ -1,0 +1,86 @@
+"""Sessions of the server: ids of messages are those of one client in one of them."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from secrets import token_urlsafe
+
+from redlane.mcp.asked import Asked
+from redlane.mcp.asking import Questions
+from redlane.mcp.front.target import Target
+from redlane.mcp.holding import Docket, Ways
+from redlane.mcp.stream import Way
+from redlane.model.policy import Context
+
+__all__ = ["Session", "Sessions"]
+
+_MOST = 1_000
+
+
+class Session:
+    """What is under way between one client and the server."""
+
+    def __init__(self, questions: Questions) -> None:
+        """Nothing yet; judged by `questions`."""
+        self.asked = Asked()
+        self.calls = Docket(questions, Context.MCP)
+        self.results = Docket(questions, Context.INBOUND)
+        self.to_client: Way | None = None
+        """The one stream of HTTP+SSE; others answer each request by itself."""
+        self.target: Target | None = None
+        """Where its messages go, by HTTP+SSE."""
+
+    def close(self, owner: Ways | None = None) -> None:
+        """Take back what is held, all of it or its owner's."""
+        for docket in (self.calls, self.results):
+            for case in docket.close(owner):
+                docket.send(case, b"")
+
+
+class Sessions:
+    """All that are known, by the server's id; those of HTTP+SSE by one of ours."""
+
+    def __init__(self, make: Callable[[], Session]) -> None:
+        """`make` makes new ones."""
+        self._make = make
+        self._known: OrderedDict[str, Session] = OrderedDict()
+        self._streams: dict[str, Session] = {}
+
+    def of(self, id_: str) -> Session:
+        """The session of an id; one without an id lasts for one request."""
+        if not id_:
+            return self._make()
+        found = self._known.get(id_)
+        if found is None:
+            found = self._make()
+            self.add(id_, found)
+        self._known.move_to_end(id_)
+        return found
+
+    def add(self, id_: str, session: Session) -> None:
+        """The server has named a session; two of one name are one."""
+        self._known.setdefault(id_, session)
+        while len(self._known) > _MOST:
+            _, oldest = self._known.popitem(last=False)
+            oldest.close()
+
+    def drop(self, id_: str) -> None:
+        """The session has ended."""
+        found = self._known.pop(id_, None)
+        if found is not None:
+            found.close()
+
+    def open_stream(self, session: Session) -> str:
+        """Have messages sent to the session of a stream, by the id that is returned."""
+        id_ = token_urlsafe(16)
+        self._streams[id_] = session
+        return id_
+
+    def stream(self, id_: str) -> Session | None:
+        """The session of a stream."""
+        return self._streams.get(id_)
+
+    def close_stream(self, id_: str) -> None:
+        """The stream has ended, and its session with it."""
+        found = self._streams.pop(id_, None)
+        if found is not None:
+            found.close()
