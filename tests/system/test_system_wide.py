@@ -78,6 +78,10 @@ CALLS: dict[tuple[str, str], tuple[str, object]] = {
     ("GET", "/api/reviews"): ("/api/reviews", None),
     ("GET", "/api/reviews/{review_id}"): ("/api/reviews/x", None),
     ("POST", "/api/reviews/{review_id}"): ("/api/reviews/x", {"decision": "allow"}),
+    ("GET", "/api/pins"): ("/api/pins", None),
+    ("GET", "/api/pins/{pin_id}"): ("/api/pins/x", None),
+    ("POST", "/api/pins/{pin_id}"): ("/api/pins/x", {"decision": "accept"}),
+    ("DELETE", "/api/pins/{pin_id}"): ("/api/pins/x", None),
     ("POST", "/api/policies/reload"): ("/api/policies/reload", {}),
     ("POST", "/api/ca/regenerate"): ("/api/ca/regenerate", {}),
     ("GET", "/metrics"): ("/metrics", None),
@@ -99,7 +103,7 @@ def test_rights_are_those_of_the_table(
     status, answer = caller.api(right[0], path.replace("OWN", own), body)
     assert (status != 403) == (who in RIGHTS[right]), answer
     if who in RIGHTS[right]:
-        assert status in {200, 201, 204} or path.endswith("reviews/x")
+        assert status in {200, 201, 204} or path.endswith(("reviews/x", "pins/x"))
     caller.api("DELETE", f"/api/sessions/{own}")
 
 

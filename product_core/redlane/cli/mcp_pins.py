@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from redlane.cli import exit_codes
 from redlane.cli.output import print_error, print_json, print_note, single_line
-from redlane.cli.parser import Commands, add_command, add_group
+from redlane.cli.parser import Commands, Parser, add_command, add_group
 from redlane.cli.visible import visible
 from redlane.control.client import Client
 from redlane.paths import Paths
@@ -89,6 +89,9 @@ def register(verbs: Commands) -> None:
         forget.add_argument(
             "id", nargs="+", metavar="ID", help="the server, or what waits"
         )
+        _add_user(forget)
+    for parser in (show, accept):
+        _add_user(parser)
     for parser in (listing, show):
         parser.add_argument("--json", action="store_true", help="print JSON")
     show.add_argument("id", metavar="ID", help="the server, or what waits")
@@ -99,8 +102,18 @@ def _client() -> Client:
     return Client(Paths.of_daemon_to_ask(os.environ).socket)
 
 
-def _path(id_: str) -> str:
-    return f"{_ROUTE}/{quote(id_, safe='')}"
+def _add_user(parser: Parser) -> None:
+    parser.add_argument(
+        "--user",
+        type=int,
+        metavar="UID",
+        help="of this user: for administrators of the machine's daemon",
+    )
+
+
+def _path(id_: str, user: int | None) -> str:
+    path = f"{_ROUTE}/{quote(id_, safe='')}"
+    return path if user is None else f"{path}?user={user}"
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -132,7 +145,7 @@ def _one_line(text: str) -> str:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    server = _client().get(_path(arguments.id))
+    server = _client().get(_path(arguments.id, arguments.user))
     if arguments.json:
         print_json(server)
         return exit_codes.OK
@@ -179,7 +192,7 @@ def _pretty(definition: str | None) -> list[str]:
 def _accept(arguments: argparse.Namespace) -> int:
     client = _client()
     for each in arguments.id:
-        done = client.post(_path(each), {"decision": "accept"})
+        done = client.post(_path(each, arguments.user), {"decision": "accept"})
         for tool in done["tools"]:
             print_note(f"tool {tool!r} of MCP server {done['server']!r} is pinned")
     return exit_codes.OK
@@ -188,7 +201,7 @@ def _accept(arguments: argparse.Namespace) -> int:
 def _forget(arguments: argparse.Namespace) -> int:
     client = _client()
     for each in arguments.id:
-        done = client.call("DELETE", _path(each))
+        done = client.call("DELETE", _path(each, arguments.user))
         what = "".join(f"what was found of tool {tool!r} of " for tool in done["tools"])
         print_note(f"{what}MCP server {done['server']!r} is forgotten")
     return exit_codes.OK

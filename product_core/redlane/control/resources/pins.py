@@ -1,6 +1,6 @@
 """`/api/pins`: the tools of MCP servers as they were seen first, and what is not so."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import falcon
 
@@ -46,7 +46,8 @@ class PinItem:
     """`GET` shows a server whole, by its id or that of something that was found.
 
     `POST` `{decision: "accept"}` pins what was found, `DELETE` forgets it: what was
-    found, or a server with all that is pinned of it.
+    found, or a server with all that is pinned of it. They are the caller's own, and for
+    administrators with `user` those of another.
     """
 
     def __init__(self, pins: Pins, gate: Gate, sessions: SessionControl) -> None:
@@ -59,14 +60,12 @@ class PinItem:
         self, request: falcon.Request, response: falcon.Response, pin_id: str
     ) -> None:
         """Show the server."""
-
-        def show(owner: int | None) -> Document | None:
-            for server in self._pins.servers(owner):
-                if pin_id in {server.id, server.revision, *server.findings}:
-                    return _whole_document(server, owner)
-            return None
-
-        response.media = self._first(caller_of(request), pin_id, show)
+        owner = _owner(request, pin_id)
+        for server in self._pins.servers(owner):
+            if pin_id in {server.id, server.revision, *server.findings}:
+                response.media = _whole_document(server, owner)
+                return
+        raise _nothing(pin_id)
 
     def on_post(
         self, request: falcon.Request, response: falcon.Response, pin_id: str
@@ -74,62 +73,31 @@ class PinItem:
         """Accept exactly what the id stands for; 404 when it is that no longer."""
         if required(read_object(request), "decision", str) != "accept":
             raise falcon.HTTPBadRequest(description="'decision' must be 'accept'")
-        caller = caller_of(request)
-
-        def accept(owner: int | None) -> Document | None:
-            found = self._pins.find(owner, pin_id)
-            if not found:
-                return None
-            name, tools = found[0].server.name, [each.tool for each in found]
-            self._write_down(caller, name, tools, "accepted")
-            self._pins.accept(owner, pin_id)
-            return {"server": name, "tools": tools}
-
-        response.media = self._first(caller, pin_id, accept)
+        owner = _owner(request, pin_id)
+        found = self._pins.find(owner, pin_id)
+        if not found:
+            raise _nothing(pin_id)
+        name, tools = found[0].server.name, [each.tool for each in found]
+        self._write_down(request, name, tools, "accepted")
+        self._pins.accept(owner, pin_id)
+        response.media = {"server": name, "tools": tools}
 
     def on_delete(
         self, request: falcon.Request, response: falcon.Response, pin_id: str
     ) -> None:
         """Forget it; a server is pinned anew when it is seen next."""
-        caller = caller_of(request)
-
-        def forget(owner: int | None) -> Document | None:
-            try:
-                name, tools = self._pins.forget(owner, pin_id)
-            except UsageError:
-                return None
-            self._write_down(caller, name, tools, "forgotten")
-            return {"server": name, "tools": tools}
-
-        response.media = self._first(caller, pin_id, forget)
-
-    def _first(
-        self,
-        caller: Caller,
-        pin_id: str,
-        look: Callable[[int | None], Document | None],
-    ) -> Document:
-        """What `look` gives for the first user that has it; 404 for none.
-
-        One user's pins that cannot be read do not hide another's.
-        """
-        problem: PinsError | None = None
-        for owner in _owners(self._pins, caller):
-            try:
-                found = look(owner)
-            except PinsError as error:
-                problem = problem or error
-                continue
-            if found is not None:
-                return found
-        if problem is not None:
-            raise problem
-        raise _nothing(pin_id)
+        try:
+            name, tools = self._pins.forget(_owner(request, pin_id), pin_id)
+        except UsageError as error:
+            raise _nothing(pin_id) from error
+        self._write_down(request, name, tools, "forgotten")
+        response.media = {"server": name, "tools": tools}
 
     def _write_down(
-        self, caller: Caller, server: str, tools: list[str], what: str
+        self, request: falcon.Request, server: str, tools: list[str], what: str
     ) -> None:
         """Who decided, in the log of what they run in no session."""
+        caller = caller_of(request)
         session = self._sessions.find(caller.default, caller)
         if session is None:
             raise falcon.HTTPNotFound(description="there is no session of the caller's")
@@ -150,6 +118,17 @@ def _owners(pins: Pins, caller: Caller) -> Iterator[int | None]:
     if caller.only_of is not None:
         return iter([caller.owner])
     return iter(dict.fromkeys([caller.owner, *pins.owners()]))
+
+
+def _owner(request: falcon.Request, pin_id: str) -> int | None:
+    """Whose pins are meant; another user's are not there but for administrators."""
+    caller = caller_of(request)
+    user = request.get_param_as_int("user", min_value=0)
+    if user is None or user == caller.owner:
+        return caller.owner
+    if caller.only_of is not None or caller.owner is None:
+        raise _nothing(pin_id)
+    return user
 
 
 def _server_document(server: PinnedServer, owner: int | None) -> Document:
