@@ -1,8 +1,8 @@
 """The other end of the daemon's channel: a proxy that judges lines of text.
 
 Each connection sends `CREDENTIAL TEXT` and is answered `VERDICT REFUSED`; one that
-sends `settings` is answered what the daemon has told, `pid` the process; `quit` ends
-it, and `fail WHY` tells the daemon so.
+sends `settings` is answered what the daemon has told, `looks` how often it was told to
+look again, `pid` the process; `quit` ends it, and `fail WHY` tells the daemon so.
 """
 
 import argparse
@@ -23,6 +23,7 @@ class Proxy:
         self.listener = socket.socket(fileno=listener)
         self.channel = socket.socket(fileno=channel)
         self.settings = json.loads(self.channel.recv(1 << 17))
+        self.looks = 0
 
     def run(self) -> None:
         if os.path.exists(self.settings["trusted"] + ".broken"):  # noqa: PTH110
@@ -39,7 +40,11 @@ class Proxy:
                 message = self.channel.recv(1 << 17)
                 if not message:
                     return
-                self.settings = json.loads(message)
+                told = json.loads(message)
+                if told == {"look_again": True}:
+                    self.looks += 1
+                else:
+                    self.settings = told
 
     def accept(self) -> None:
         try:
@@ -55,6 +60,8 @@ class Proxy:
             match word:
                 case "settings":
                     stream.write(json.dumps(self.settings) + "\n")
+                case "looks":
+                    stream.write(f"{self.looks}\n")
                 case "pid":
                     stream.write(f"{os.getpid()} {os.getpgrp()}\n")
                 case "environment":

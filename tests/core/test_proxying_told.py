@@ -64,6 +64,19 @@ def test_a_reload_reaches_it(place: Place) -> None:
     assert proxying.status()["pid"] == pid
 
 
+def test_change_of_a_session_reaches_it(place: Place) -> None:
+    proxying = place.proxying()
+    place.url(proxying)
+    address = address_of(proxying)
+    assert line(address, "looks") == "0"
+    before = told(proxying)
+
+    proxying.look_again()
+
+    wait_until(lambda: line(address, "looks") == "1")
+    assert told(proxying) == before
+
+
 def test_settings_that_are_too_long_refuse_the_reload(place: Place) -> None:
     hosts = tuple(f"{each}.{'a' * 60}.example" for each in range(3000))
     with pytest.raises(DaemonError, match=r"passthrough_hosts .* too long"):

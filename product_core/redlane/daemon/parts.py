@@ -98,7 +98,6 @@ def build(
     table = _table(paths, options.role, default_role(), served.share)
     changes = Changes()
     held = HeldCalls(table, lambda: rules.loaded, own_files_of(paths))
-    table.on_change = changes.bump
     membership, metrics = Membership(served.knows), Metrics()
     reviews, events = Reviews(share=served.share), EventStream(paths.logs)
     sessions = SessionControl(
@@ -114,6 +113,7 @@ def build(
     gate = _gate(rules, table, events, reviews, Places(share=share))
     bench = Bench(gate, table, membership, reviews, metrics)
     proxying = build_proxying(paths, environ, rules, served, bench)
+    table.on_change = partial(_changed, changes, proxying)
     facts = _facts(paths, options)
     door = Door(served.admission, membership)
     pins = Pins(paths.pins, knows=served.knows)
@@ -190,6 +190,12 @@ def _facts(paths: Paths, options: Options) -> Facts:
         options.only_roles,
         is_system=paths.is_system,
     )
+
+
+def _changed(changes: Changes, proxying: Proxying) -> None:
+    """A session is not what it was."""
+    changes.bump()
+    proxying.look_again()
 
 
 def _reload(

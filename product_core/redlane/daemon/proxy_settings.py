@@ -8,7 +8,10 @@ from redlane.control.proxy_frames import MOST_SETTINGS_BYTES
 from redlane.errors import DaemonError
 from redlane.model.settings import Settings
 
-__all__ = ["settings_message"]
+__all__ = ["LOOK_AGAIN", "settings_message"]
+
+LOOK_AGAIN = b'{"look_again": true}'
+"""What the proxy is told when a session is not what it was."""
 
 
 def settings_message(

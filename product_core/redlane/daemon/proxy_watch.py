@@ -16,6 +16,7 @@ from contextlib import suppress
 from enum import StrEnum
 
 from redlane.daemon.proxy_child import ProxyChild
+from redlane.daemon.proxy_settings import LOOK_AGAIN
 from redlane.engine.boundary import describe, one_line
 from redlane.errors import RedlaneError
 
@@ -60,6 +61,7 @@ class ProxyWatch:
         self._stopping = False
         self._wanted = False
         self._stale = False
+        self._changed = False
         self._was_ready = False
         self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
         self.state = ProxyState.IDLE
@@ -79,6 +81,11 @@ class ProxyWatch:
     def refresh(self) -> None:
         """Tell the proxy the settings again."""
         self._stale = True
+        os.eventfd_write(self._wake, 1)
+
+    def look_again(self) -> None:
+        """Tell the proxy that sessions are not what they were."""
+        self._changed = True
         os.eventfd_write(self._wake, 1)
 
     def stop(self) -> None:
@@ -189,6 +196,9 @@ class ProxyWatch:
             if self._stale:
                 self._stale = False
                 child.send(self._settings())
+            if self._changed:
+                self._changed = False
+                child.send(LOOK_AGAIN)
         return ""
 
     def _take(self, child: ProxyChild) -> str | None:

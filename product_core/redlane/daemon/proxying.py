@@ -158,6 +158,12 @@ class Proxying:
         if serving is not None:
             serving.watch.refresh()
 
+    def look_again(self) -> None:
+        """Have the proxy close what a session may not keep open any more."""
+        serving = self._serving
+        if serving is not None:
+            serving.watch.look_again()
+
     def stop(self) -> None:
         """End the proxy, and listen no longer."""
         with self._lock:

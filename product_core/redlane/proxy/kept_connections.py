@@ -60,9 +60,13 @@ class KeptConnection(JudgedConnection):
 
     def _give_up(self) -> None:
         self._deadline = None
+        self.hang_up("no request has come")
+
+    def hang_up(self, reason: str) -> None:
+        """End it where it is."""
         io = self.transports.get(self.client)
         if io is not None and io.handler is not None:
-            io.handler.cancel("no request has come")
+            io.handler.cancel(reason)
 
     async def handle_connection(self, connection: Connection) -> None:
         """Serve one side; what it does not take in before long is thrown away."""

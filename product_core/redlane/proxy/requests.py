@@ -16,7 +16,7 @@ from redlane.proxy.agreeing import problem_of
 from redlane.proxy.answers import refusal_response
 from redlane.proxy.hosts import is_listed
 from redlane.proxy.judge import Answer, Asker, Judge
-from redlane.proxy.naming import ask_unnamed
+from redlane.proxy.naming import Asking, ask_unnamed
 from redlane.proxy.resolving import Found, Resolver, addresses_of
 from redlane.proxy.rewriting import put_body, put_request
 from redlane.proxy.settings import ProxySettings
@@ -44,9 +44,18 @@ class Requests:
 
     async def connect(self, flow: http.HTTPFlow, asker: Asker) -> Answer:
         """What becomes of a `CONNECT`."""
+        return await self._ask(flow, asker, _target(flow.request), b"")
+
+    async def may_stay(self, flow: http.HTTPFlow, asker: Asker) -> bool:
+        """Whether what a `CONNECT` has opened would be opened now, or held at most."""
         request = flow.request
-        target = f"{_bracketed(request.host)}:{request.port}"
-        return await self._ask(flow, asker, target.encode(), b"")
+        ask = self._asking(flow, asker, _target(request), b"")
+        found = self._resolver.allowed(asker.connection, request.host, request.port)
+        seen = await ask(found, "preview")
+        if seen.flagged or not seen.blocked:
+            return True
+        await ask(found)  # which is written down
+        return False
 
     async def whole(self, flow: http.HTTPFlow, asker: Asker) -> None:
         """Judge a request whose body is all there."""
@@ -171,6 +180,30 @@ class Requests:
         problem = problem_of(request) or self._of_address(request, found or ())
         if problem:
             return await self._refuse(flow, asker, problem, url)
+        ask = self._asking(flow, asker, url, body, method=method, details=details)
+        if found is None and asker.credential is not None:
+            refuse = partial(self._refused, flow, asker, url)
+            look_up = partial(self._resolver.look_up, host, port)
+            answer, found = await ask_unnamed(ask, look_up, refuse)
+        else:
+            found = found or ()
+            answer = await ask(found)
+        if not answer.blocked:
+            self._resolver.allow(client, host, port, found)
+        return answer
+
+    def _asking(
+        self,
+        flow: http.HTTPFlow,
+        asker: Asker,
+        url: bytes,
+        body: bytes,
+        *,
+        method: bytes = b"",
+        details: tuple[str, ...] = (),
+    ) -> Asking:
+        """What asks about a request, by the addresses that its host leads to."""
+        request = flow.request
         line = RequestLine(
             method or request.method.encode(), url, request.http_version.encode()
         )
@@ -188,16 +221,7 @@ class Requests:
                 asker, Context.NETWORK, content, len(body), details, kind=kind
             )
 
-        if found is None and asker.credential is not None:
-            refuse = partial(self._refused, flow, asker, url)
-            look_up = partial(self._resolver.look_up, host, port)
-            answer, found = await ask_unnamed(ask, look_up, refuse)
-        else:
-            found = found or ()
-            answer = await ask(found)
-        if not answer.blocked:
-            self._resolver.allow(client, host, port, found)
-        return answer
+        return ask
 
     async def _refused(
         self, flow: http.HTTPFlow, asker: Asker, url: bytes, found: Found
@@ -259,5 +283,7 @@ def _line(request: http.Request) -> RequestLine:
     return RequestLine(request.method.encode(), url, request.http_version.encode())
 
 
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+def _target(request: http.Request) -> bytes:
+    """What a `CONNECT` names."""
+    host = f"[{request.host}]" if ":" in request.host else request.host
+    return f"{host}:{request.port}".encode()

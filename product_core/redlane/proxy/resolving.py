@@ -82,6 +82,11 @@ class Resolver:
         if len(self._allowed) > _MOST_CONNECTIONS:
             self._allowed.popitem(last=False)
 
+    def allowed(self, connection: str, host: str, port: int) -> Found:
+        """Where a client's connection may reach a name."""
+        allowed = self._allowed.get(connection)
+        return () if allowed is None else allowed.get((host, port), ())
+
     def forget(self, connection: str) -> None:
         """A client's connection has ended."""
         self._allowed.pop(connection, None)
@@ -98,8 +103,7 @@ class Resolver:
     ) -> list[tuple[Any, ...]]:
         """What the event loop asks for before it connects."""
         del family, type, proto, flags
-        allowed = self._allowed.get(connecting_for.get())
-        found = () if allowed is None else allowed.get((host, port), ())
+        found = self.allowed(connecting_for.get(), host, port)
         if not found:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return list(found)

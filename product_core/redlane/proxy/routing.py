@@ -13,6 +13,7 @@ from mitmproxy.proxy.layers.tls import HTTP_ALPNS, parse_client_hello
 
 from redlane.proxy.hosts import is_listed, same_host
 from redlane.proxy.settings import ProxySettings
+from redlane.proxy.tunnels import Tunnels
 
 __all__ = ["Routing"]
 
@@ -32,9 +33,10 @@ class Refused(layer.Layer):
 class Routing:
     """Decides it for each connection, before mitmproxy's own guess."""
 
-    def __init__(self, settings: Callable[[], ProxySettings]) -> None:
-        """Decide by the settings as they are then."""
+    def __init__(self, settings: Callable[[], ProxySettings], tunnels: Tunnels) -> None:
+        """Decide by the settings as they are then, and tell `tunnels`."""
         self._settings = settings
+        self._tunnels = tunnels
 
     def next_layer(self, next_layer: layer.NextLayer) -> None:
         """Set the layer, or leave it open until more has come."""
@@ -45,7 +47,12 @@ class Routing:
             next_layer.layer = self._inside_tls(context)
         else:
             data, greeting = next_layer.data_client(), next_layer.data_server()
-            next_layer.layer = self._in_tunnel(context, data, greeting)
+            found = self._in_tunnel(context, data, greeting)
+            next_layer.layer = found
+            if isinstance(found, TCPLayer):
+                self._tunnels.is_raw(context.client)
+            elif found is not None:
+                self._tunnels.is_read(context.client)
 
     def _inside_tls(self, context: Context) -> layer.Layer:
         """In what was decrypted there is HTTP, or nothing that could be judged."""

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 from mitmproxy import options
 from mitmproxy.addons.disable_h2c import DisableH2C
@@ -28,6 +29,7 @@ from redlane.proxy.responses import Responses
 from redlane.proxy.routing import Routing
 from redlane.proxy.settings import ProxySettings
 from redlane.proxy.tls import Interception
+from redlane.proxy.tunnels import Tunnels
 
 __all__ = ["serve"]
 
@@ -57,6 +59,8 @@ class Proxy:
         self._judge = Judge(Lanes(channel.hand_over))
         self._hooks = Hooks(())
         self._budget = Budget()
+        self._served: WeakValueDictionary[str, KeptConnection] = WeakValueDictionary()
+        self._look_again: Callable[[], None] = lambda: None
         self._over = asyncio.Event()
 
     def _current(self) -> ProxySettings:
@@ -69,19 +73,23 @@ class Proxy:
         settings = ProxySettings.from_document(message)
         self._interception.use(settings)
         self._settings = settings
+        self._look_again()
 
     def build(self) -> None:
         """Put everything in its place, in the order in which hooks are to run."""
         requests = Requests(self._judge, self._resolver, self._current)
         responses = Responses(self._judge, self._current)
         judging = Judging(self._judge, requests, responses, self._current)
+        tunnels = Tunnels(self._judge, requests, self._current, self._hang_up)
+        self._look_again = tunnels.look_again
         addons = (
             Proxyserver(),
             DisableH2C(),
             self._interception,
-            Routing(self._current),
+            Routing(self._current, tunnels),
             judging,
             Admitting(self._judge),
+            tunnels,
         )
         self._master.addons.add(*addons)
         self._hooks = Hooks(addons)
@@ -104,6 +112,8 @@ class Proxy:
             message = self._channel.receive()
             if message is None:
                 self._over.set()
+            elif message.get("look_again"):
+                self._look_again()
             else:
                 self.take(message)
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -121,7 +131,14 @@ class Proxy:
             )
             context = handler.layer.context
             handler.layer = layers.modes.HttpProxy(context)
+            self._served[handler.client.id] = handler
             await handler.handle_client()
+
+    def _hang_up(self, client: str) -> None:
+        """End a client's connection."""
+        handler = self._served.get(client)
+        if handler is not None:
+            handler.hang_up("it may not stay")
 
 
 async def serve(listener: socket.socket, channel: Channel) -> None:

@@ -1,0 +1,95 @@
+"""Tunnels that nobody looks into: closed once they would not be opened as they are.
+
+In others each request is judged by itself. Of these only the `CONNECT` was, and with
+the rules, the session and the settings of that moment.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mitmproxy import connection, http
+
+from redlane.model.policy import Context
+from redlane.model.verdict import Decision
+from redlane.proxy.hosts import is_listed
+from redlane.proxy.judge import Asker, Judge
+from redlane.proxy.keeping import ASKER
+from redlane.proxy.requests import Requests
+from redlane.proxy.settings import ProxySettings
+
+__all__ = ["Tunnels"]
+
+_READ = "HTTPS is read by now (tls.intercept), and this tunnel was opened before"
+
+
+@dataclass(slots=True)
+class _Tunnel:
+    """One that was opened; `is_raw` once it is known that nobody reads it."""
+
+    flow: http.HTTPFlow
+    asker: Asker
+    is_raw: bool = False
+
+
+class Tunnels:
+    """mitmproxy's addon that knows of each, from `CONNECT` to its end."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        requests: Requests,
+        settings: Callable[[], ProxySettings],
+        hang_up: Callable[[str], None],
+    ) -> None:
+        """Ask again by `requests`; `hang_up` ends the connection of a client."""
+        self._judge = judge
+        self._requests = requests
+        self._settings = settings
+        self._hang_up = hang_up
+        self._open: dict[str, _Tunnel] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._is_stale = False
+
+    def http_connected(self, flow: http.HTTPFlow) -> None:
+        """A tunnel is open."""
+        self._open[flow.client_conn.id] = _Tunnel(flow, flow.metadata[ASKER])
+
+    def client_disconnected(self, client: connection.Client) -> None:
+        """A tunnel has ended."""
+        self._open.pop(client.id, None)
+
+    def is_read(self, client: connection.Client) -> None:
+        """What a client sends through its tunnel is judged from now on."""
+        self._open.pop(client.id, None)
+
+    def is_raw(self, client: connection.Client) -> None:
+        """What a client sends through its tunnel is seen by nobody."""
+        tunnel = self._open.get(client.id)
+        if tunnel is not None:
+            tunnel.is_raw = True
+
+    def look_again(self) -> None:
+        """Close what would not be opened any more."""
+        self._is_stale = True
+        if self._open and (self._task is None or self._task.done()):
+            self._task = asyncio.ensure_future(self._look())
+
+    async def _look(self) -> None:
+        while self._is_stale:
+            self._is_stale = False
+            for client, tunnel in list(self._open.items()):
+                if client in self._open and not await self._may_stay(tunnel):
+                    self._hang_up(client)
+
+    async def _may_stay(self, tunnel: _Tunnel) -> bool:
+        if not await self._requests.may_stay(tunnel.flow, tunnel.asker):
+            return False
+        request, settings = tunnel.flow.request, self._settings()
+        passed = is_listed(request.host, request.port, settings.passthrough_hosts)
+        if passed or not (settings.intercept and tunnel.is_raw):
+            return True
+        excerpt = f"CONNECT {request.host}:{request.port}".encode()
+        block, network = Decision.BLOCK, Context.NETWORK
+        await self._judge.record(tunnel.asker, network, block, _READ, excerpt)
+        return False
