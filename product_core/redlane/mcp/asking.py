@@ -36,7 +36,7 @@ __all__ = ["Answer", "Asking", "Questions", "find_socket"]
 _SOON_MILLISECONDS = 3
 _SECONDS = 30.0
 _MOST_LANES = 48
-_PIECE = 256 * 1024
+_PIECE = 64 * 1024  # for more, memory is mapped anew with each read
 _TIMEVAL = struct.Struct("@ll")
 
 

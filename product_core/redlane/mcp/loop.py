@@ -15,7 +15,7 @@ __all__ = ["Inlet", "Loop", "Outlet"]
 
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 _GONE = select.POLLHUP | select.POLLERR
-_PIECE = 256 * 1024
+_PIECE = 64 * 1024  # for more, memory is mapped anew with each read
 _AT_ONCE = 4096
 """What a pipe takes without blocking when it takes anything (PIPE_BUF)."""
 

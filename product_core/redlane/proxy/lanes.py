@@ -24,7 +24,7 @@ from redlane.control.proxy_frames import (
 __all__ = ["Asking", "Lanes"]
 
 _MOST_IDLE = 32
-_PIECE = 256 * 1024
+_PIECE = 64 * 1024  # for more, memory is mapped anew with each read
 _MOST_PIECES = 256
 """How many pieces are sent at once: the kernel takes some more (IOV_MAX)."""
 

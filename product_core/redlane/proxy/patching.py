@@ -4,6 +4,8 @@ mitmproxy makes its layers by name, and has no seam for others. So the names are
 one place; the version is pinned, and the tests of this room show that it still holds.
 """
 
+from asyncio import selector_events
+
 from mitmproxy.proxy.layers import http, websocket
 from mitmproxy.proxy.layers.http import _http1, _http2
 
@@ -14,6 +16,10 @@ from redlane.proxy.keeping import KeptStream
 from redlane.proxy.websockets import JudgedWebsocket, QuietConnection
 
 __all__ = ["use_own_layers"]
+
+_READ_BYTES = 64 * 1024
+"""What is read at once. For a buffer of asyncio's 256 KiB, the allocator has the kernel
+map memory anew with each read, which costs more than the read."""
 
 
 def use_own_layers() -> None:
@@ -29,6 +35,7 @@ def use_own_layers() -> None:
         (_http2, "format_error", error_page),
         (websocket, "WebsocketLayer", JudgedWebsocket),
         (websocket, "WebsocketConnection", QuietConnection),
+        (selector_events._SelectorTransport, "max_size", _READ_BYTES),  # type: ignore[attr-defined]  # noqa: SLF001
     ):
         if not hasattr(module, name):
             raise ImportError(f"this mitmproxy has no {module.__name__}.{name}")
