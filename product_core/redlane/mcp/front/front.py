@@ -61,6 +61,8 @@ class Front:
         self._path = target.path.partition("?")[0]
         self._listens = self._over = False
         self._ticked = time.monotonic()
+        for number in _ENDING:
+            signal.signal(number, lambda *_: self._bridge.post(self._end))
 
     @property
     def url(self) -> str:
@@ -70,8 +72,6 @@ class Front:
 
     def run(self) -> int:
         """Serve until a signal ends it; the status to exit with."""
-        for number in _ENDING:
-            signal.signal(number, lambda *_: self._bridge.post(self._end))
         while not self._over:
             self._listen(wanted=len(self._visitors) < _MOST_VISITORS)
             self._loop.turn(_TICK_SECONDS if self._visitors else None)
