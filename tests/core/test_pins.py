@@ -269,7 +269,7 @@ def test_few_users_without_a_name_have_pins(tmp_path: Path) -> None:
 
 
 def test_a_user_has_so_many_servers(tmp_path: Path) -> None:
-    clerk = Clerk(tmp_path, most=(4, 100_000))
+    clerk = Clerk(tmp_path, most=(4, 1_000_000))
     for number in range(2):
         clerk.see(f"s{number}", tool(f"in_session_{number}"), session="s")
     with pytest.raises(PinsError, match="forget one"):
@@ -282,12 +282,12 @@ def test_a_user_has_so_many_servers(tmp_path: Path) -> None:
 
 
 def test_sessions_fill_half_of_the_room_at_most(tmp_path: Path) -> None:
-    clerk = Clerk(tmp_path, most=(100, 10_000))
+    clerk = Clerk(tmp_path, most=(100, 40_000))
     clerk.see("mine", READ)
     long = [tool(f"made_up_{number}", "x" * 1_000) for number in range(10)]
     with pytest.raises(PinsError, match="too long"):
         clerk.see("mine", *long, session="s")
-    clerk.see("mine", *long[:3], session="s")
+    clerk.see("mine", *long[:6], session="s")
     with pytest.raises(PinsError, match="too long"):
         clerk.see("s", tool("more", "x" * 1_000), session="s")
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import chain
+from dataclasses import dataclass
 
 from redlane.decoding.normal import plain
 
@@ -55,15 +55,12 @@ _SEPARATOR = re.compile(r"[^a-z\d\u0080-\U0010ffff]+")
 _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 _DIGITS = re.compile(r"\d+")
 
-_LONGEST = 40
-"""Longer names are compared by how they look, and not letter by letter."""
-
 _ENDINGS = frozenset("sdrny")
 """Letters that make another form of a word: `note`, `notes`, `noted`."""
 
-_LEAST_SWAPPED, _LEAST_OTHER, _LEAST_JOINED = 4, 5, 8
+_LEAST_SWAPPED, _LEAST_OTHER = 4, 5
 """How long a word is at least that two swapped letters make another of, or one letter
-that is another, missing or too much; and one whose parts are not told."""
+that is another, missing or too much."""
 
 
 def skeleton(name: str) -> str:
@@ -74,9 +71,36 @@ def skeleton(name: str) -> str:
 
 def are_alike(one: str, other: str) -> bool:
     """Whether two names that differ could be taken for one another."""
-    return one != other and (
-        skeleton(one) == skeleton(other) or _is_misspelt(one, other)
-    )
+    return one != other and _read(one).is_like(_read(other))
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name as it is compared: how it looks, and its words."""
+
+    looks: str
+    words: tuple[str, ...]
+
+    def is_like(self, other: "_Name") -> bool:
+        """Whether this looks the same, or one word is spelt otherwise."""
+        if self.looks == other.looks:
+            return True
+        if len(self.words) != len(other.words):
+            return False
+        pairs = zip(self.words, other.words, strict=True)
+        unlike = [pair for pair in pairs if pair[0] != pair[1]]
+        return len(unlike) == 1 and _is_slip(*unlike[0])
+
+    @property
+    def places(self) -> Iterator[tuple[str, ...]]:
+        """What it shares with names that are like it: all words but one, or its looks.
+
+        A word that is misspelt keeps its first letter.
+        """
+        yield (self.looks,)
+        for at, word in enumerate(self.words):
+            if len(word) >= _LEAST_SWAPPED:
+                yield (*self.words[:at], f"{_drawn(word[0])}*", *self.words[at + 1 :])
 
 
 class LookAlikes:
@@ -84,19 +108,28 @@ class LookAlikes:
 
     def __init__(self) -> None:
         """No names."""
-        self._names: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._names: dict[str, _Name] = {}
+        self._near: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
 
     def add(self, name: str) -> None:
         """Know a name."""
-        for each in _neighbours(skeleton(name)):
-            self._names[each][name] = None
+        if name not in self._names:
+            self._names[name] = known = _read(name)
+            for place in known.places:
+                self._near[place].append(name)
 
     def find(self, name: str) -> Iterator[str]:
         """The known names that this one could be taken for, but is not."""
-        near = (self._names.get(each, ()) for each in _neighbours(skeleton(name)))
-        for known in dict.fromkeys(chain.from_iterable(near)):
-            if are_alike(name, known):
-                yield known
+        wanted, found = _read(name), {name}
+        for place in wanted.places:
+            for known in self._near.get(place, ()):
+                if known not in found and wanted.is_like(self._names[known]):
+                    found.add(known)
+                    yield known
+
+
+def _read(name: str) -> _Name:
+    return _Name(skeleton(name), tuple(_words(name)))
 
 
 def _letters(name: str) -> str:
@@ -112,28 +145,9 @@ def _drawn(text: str) -> str:
     return text.translate(_DRAWN_ALIKE)
 
 
-def _neighbours(text: str) -> Iterator[str]:
-    """The text, and what is left of it without one letter."""
-    yield text
-    if len(text) <= _LONGEST:
-        for place in range(len(text)):
-            yield text[:place] + text[place + 1 :]
-
-
 def _words(name: str) -> list[str]:
     apart = _HUMP.sub("_", plain(name))
     return [each for each in _SEPARATOR.split(_letters(apart)) if each]
-
-
-def _is_misspelt(one: str, other: str) -> bool:
-    """Whether one word is spelt otherwise, and all others are the same."""
-    words, others = _words(one), _words(other)
-    if len(words) != len(others):
-        first, second = "".join(words), "".join(others)
-        long = min(len(first), len(second)) >= _LEAST_JOINED
-        return long and _is_slip(first, second)
-    pairs = [pair for pair in zip(words, others, strict=True) if pair[0] != pair[1]]
-    return len(pairs) == 1 and _is_slip(*pairs[0])
 
 
 def _is_slip(one: str, other: str) -> bool:

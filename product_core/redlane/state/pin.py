@@ -30,7 +30,7 @@ __all__ = [
 _VERSION = 1
 _LONGEST_ID = 16
 _LONGEST_KEY = 32
-_WEIGHT = 200
+_WEIGHT = 2_000
 """What a tool takes besides its texts, in characters."""
 
 
