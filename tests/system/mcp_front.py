@@ -261,7 +261,6 @@ class Front:
         """Send bytes, and read until the front hangs up or has said all."""
         with socket.create_connection(("127.0.0.1", self.port), _SECONDS) as connection:
             connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
             got = b""
             while piece := connection.recv(65536):
                 got += piece
