@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import socket
 from collections.abc import Callable, Mapping
@@ -150,4 +151,6 @@ async def serve(listener: socket.socket, channel: Channel) -> None:
     proxy = Proxy(Master(options.Options()), channel)
     proxy.build()
     proxy.take(message)
+    gc.collect()
+    gc.freeze()  # what is loaded stays: later collections need not look at it
     await proxy.run(listener)
