@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from redlane.control.processes import Process, read_process
 from redlane.control.tcp_clients import TcpClients
 
+HIDDEN = Path(__file__).with_name("hidden_clients.py")
 CLIENT = """
 import ctypes, json, socket, sys
 host, port, hides = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "hides"
@@ -116,17 +118,24 @@ def test_session_without_processes_has_its_credentials_alone() -> None:
     assert TcpClients(lambda _: None).comes_from("default", None, None)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="NOT TESTED: root sees every process")
-def test_process_that_hides_gets_into_no_session_of_others(
-    listener: socket.socket,
-) -> None:
-    host, port = listener.getsockname()[:2]
-    sessions = {"one": Session(host, port), "other": Session(host, port, hides=True)}
-    clients = clients_of(sessions)
-    found = (
-        clients.comes_from("other", sessions["other"].client, "a"),
-        clients.comes_from("one", sessions["other"].client, "b"),
-    )
-    for each in sessions.values():
-        each.end()
-    assert found == (True, False)
+NOBODY = 65534
+OTHERS = {
+    "as a user": ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"],
+    "without rights to look": ["setpriv", "--bounding-set=-sys_ptrace"],
+}
+
+
+@pytest.mark.parametrize("case", ["itself", *OTHERS])
+def test_client_that_is_not_seen_to_be_in_a_session_is_in_none(case: str) -> None:
+    """A program that hides lends its session to nobody, and takes it from nobody."""
+    if (case == "itself") is (os.geteuid() == 0):
+        pytest.skip("NOT TESTED: root sees all, and nobody else looks as another")
+    user = [str(NOBODY)] if case == "without rights to look" else []
+    words = [*OTHERS.get(case, []), sys.executable, str(HIDDEN), *user]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {name for name, is_in in found.items() if is_in} == {
+        "plain as plain",
+        "agent as agent",
+    }

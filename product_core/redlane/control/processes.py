@@ -20,6 +20,7 @@ __all__ = [
     "ProcessUnreadableError",
     "State",
     "ancestry",
+    "group_ids",
     "processes",
     "read_process",
     "user_ids",
@@ -116,10 +117,19 @@ def user_ids(pid: int) -> tuple[int, ...]:
 
     Raises ProcessUnreadableError when /proc hides it.
     """
+    return _ids(pid, b"Uid:")
+
+
+def group_ids(pid: int) -> tuple[int, ...]:
+    """The groups likewise."""
+    return _ids(pid, b"Gid:")
+
+
+def _ids(pid: int, name: bytes) -> tuple[int, ...]:
     try:
         with open(f"/proc/{pid}/status", "rb") as status:  # noqa: PTH123  # no path type
             for line in status:
-                if line.startswith(b"Uid:"):
+                if line.startswith(name):
                     return tuple(map(int, line.split()[1:]))
     except (FileNotFoundError, ProcessLookupError):
         return ()

@@ -2,8 +2,13 @@
 
 Credentials stand in the environment of every process of a session, and another session
 of the same user can read them there. The kernel knows better: it names the socket at
-the other end, and which process holds it. Where it does not show us a process (of
-another user, or one that hides itself), that process's user has to do.
+the other end, and which process holds it.
+
+A process that hides itself (ssh-agent does) is shown to nobody, and might hold any
+socket. So a connection counts as a session's where a process of the session is seen to
+hold it, and otherwise as nobody's: who can go to the length of hiding a socket must not
+get in where somebody else hides. Only where no process of its user can be looked at by
+us at all, that user has to do: another session would need the same user's rights.
 """
 
 import os
@@ -12,13 +17,19 @@ import struct
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeGuard
 
-from redlane.control.processes import Process, ProcessUnreadableError, user_ids
+from redlane.control.processes import (
+    Process,
+    ProcessUnreadableError,
+    group_ids,
+    user_ids,
+)
 from redlane.control.trees import members
 
-__all__ = ["TcpClients", "user_at"]
+__all__ = ["Acting", "TcpClients", "user_at"]
 
 _MOST_KEPT = 4096
 _TABLES = {
@@ -26,15 +37,31 @@ _TABLES = {
     socket.AF_INET6: Path("/proc/net/tcp6"),
 }
 _ADDRESS, _USER, _INODE = 1, 7, 9
+_ROOT = 0
 _Client = tuple[str, int]
+Acting = Callable[[int, int], AbstractContextManager[None]]
+"""Has the thread that enters it open files as a user and a group."""
+
+
+def _not_acting(user: int, group: int) -> AbstractContextManager[None]:
+    raise PermissionError(f"nobody acts as user {user} of group {group} here")
 
 
 class TcpClients:
     """Looks each connection up once; safe for several threads."""
 
-    def __init__(self, root_of: Callable[[str], Process | None]) -> None:
-        """`root_of` gives the process below which all of a session runs, if any."""
+    def __init__(
+        self,
+        root_of: Callable[[str], Process | None],
+        acting: Acting = _not_acting,
+    ) -> None:
+        """`root_of` gives the process below which all of a session runs, if any.
+
+        `acting` has this thread look at processes as a user and a group; it raises
+        PermissionError where we may not.
+        """
         self._root_of = root_of
+        self._acting = acting
         self._kept: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -50,7 +77,7 @@ class TcpClients:
         key = session, str(connection)
         if connection and key in self._kept:
             return True
-        if not (_is_client(client) and _is_held_below(root, client)):
+        if not (_is_client(client) and _is_held_below(root, client, self._acting)):
             return False
         with self._lock:
             self._kept[key] = None
@@ -69,20 +96,40 @@ def _is_client(client: object) -> TypeGuard[_Client]:
     return isinstance(client, list | tuple) and list(map(type, client)) == [str, int]
 
 
-def _is_held_below(root: Process, client: _Client) -> bool:
+def _is_held_below(root: Process, client: _Client, acting: Acting) -> bool:
     """Whether a process below `root` holds the socket of `client`."""
     found = _socket_at(client)
     if found is None:
         return False
     inode, user = found
+    link = f"socket:[{inode}]"
     hidden = []
     for each in members(root):
-        holds = _holds(each.pid, f"socket:[{inode}]")
+        holds = _holds(each.pid, link)
         if holds:
             return True
         if holds is None:
             hidden.append(each.pid)
-    return any(user in _users(pid) for pid in hidden)
+    return user != os.geteuid() and _is_held_by(hidden, user, link, acting)
+
+
+def _is_held_by(pids: Iterable[int], user: int, link: str, acting: Acting) -> bool:
+    """Whether one of another user's processes holds a socket, as that user sees it."""
+    groups: dict[int, list[int]] = {}
+    for pid in pids:
+        users, others = _ids(user_ids, pid), _ids(group_ids, pid)
+        if users == {user} and len(others) == 1:
+            groups.setdefault(others.pop(), []).append(pid)
+    if user == _ROOT:  # who has root's rights needs nobody's credentials
+        return bool(groups)
+    try:
+        for group, some in groups.items():
+            with acting(user, group):
+                if any(_holds(pid, link) for pid in some):
+                    return True
+    except PermissionError:  # nothing of that user can be looked at by us
+        return True
+    return False
 
 
 def _socket_at(client: _Client) -> tuple[int, int] | None:
@@ -127,14 +174,15 @@ def _holds(pid: int, link: str) -> bool | None:
 
 
 def _is_link(path: str, link: str) -> bool:
+    """Raises PermissionError where that is not shown to us."""
     try:
         return os.readlink(path) == link  # noqa: PTH115  # for thousands of them
-    except OSError:
+    except FileNotFoundError:
         return False
 
 
-def _users(pid: int) -> tuple[int, ...]:
+def _ids(read: Callable[[int], tuple[int, ...]], pid: int) -> set[int]:
     try:
-        return user_ids(pid)
+        return set(read(pid))
     except ProcessUnreadableError:
-        return ()
+        return set()

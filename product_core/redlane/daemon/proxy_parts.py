@@ -1,10 +1,12 @@
 """The proxy and its lanes, built and joined with the rest of the daemon."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from redlane.contexts.network.authority import Authority, trusted_certificates
 from redlane.contexts.network.installed import proxy_command
+from redlane.contexts.shell.acting import Identity, acting_as
 from redlane.contexts.traffic import traffic_content
 from redlane.control.membership import Membership
 from redlane.control.metrics import Metrics
@@ -41,6 +43,11 @@ class Bench:
         return None if root is None else root.process
 
 
+def _acting(user: int, group: int) -> AbstractContextManager[None]:
+    """Have this thread look at processes as their user."""
+    return acting_as(Identity(user, group))
+
+
 def build_proxying(
     paths: Paths,
     environ: Mapping[str, str],
@@ -56,7 +63,7 @@ def build_proxying(
         tokens,
         traffic_content,
         bench.metrics,
-        TcpClients(bench.root_of).comes_from,
+        TcpClients(bench.root_of, _acting).comes_from,
     )
     lanes = ProxyLanes(desk, bench.reviews.cancel, served.counted_session)
     authority = Authority(paths.authority, trusted_certificates(environ))
