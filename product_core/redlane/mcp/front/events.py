@@ -15,6 +15,7 @@ __all__ = ["ALIVE", "Event", "Events", "spelt"]
 ALIVE = b":\n\n"
 """A comment, which tells a client that the stream is there."""
 
+_MOST_LINES = 200_000
 _END = re.compile(rb"[\r\n]")
 _ID = re.compile(r"[\x20-\x7e]{0,1024}")
 _RETRY = re.compile(r"[0-9]{1,10}")
@@ -51,6 +52,10 @@ class Events:
         """How much is kept of an event that is not whole."""
         return len(self._buffer) + len(self._data)
 
+    @property
+    def _is_too_long(self) -> bool:
+        return self._lines > _MOST_LINES or self.pending > self._most
+
     def feed(self, piece: bytes) -> Iterator[Event]:
         """The events that are whole now; raises FrameError."""
         self._buffer += piece
@@ -66,13 +71,15 @@ class Events:
             self._after_return = found[0] == b"\r"
             if not empty:
                 yield from self._take(line)
+                self._check()
         del self._buffer[:start]
         self._searched = len(self._buffer)
         self._check()
 
     def _reset(self) -> None:
         self._data = bytearray()
-        self._has_data = self._is_any = False
+        self._has_data = False
+        self._lines = 0
         self._name = ""
         self._id: str | None = None
         self._retry: str | None = None
@@ -82,19 +89,18 @@ class Events:
             self._is_first = False
             line = line.removeprefix(_BYTE_ORDER_MARK)
         if not line:
-            if self._is_any:
+            if self._lines:
                 data = bytes(memoryview(self._data)[:-1]) if self._has_data else b""
                 yield Event(data, self._name, self._id, self._retry)
             self._reset()
             return
-        self._is_any = True
+        self._lines += 1
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
             self._has_data = True
             self._data += value
             self._data += b"\n"
-            self._check()
         elif field in {b"event", b"id", b"retry"}:
             self._set(field, value.decode("utf-8", "replace"))
 
@@ -109,8 +115,8 @@ class Events:
             raise FrameError("an event with an id that is none")
 
     def _check(self) -> None:
-        if self.pending > self._most:
-            raise FrameError(f"an event of more than {self._most} bytes")
+        if self._is_too_long:
+            raise FrameError(f"an event of more than {self._most} bytes, or lines")
 
 
 def spelt(event: Event) -> bytes:

@@ -27,6 +27,7 @@ _ENOUGH_BYTES = 1024 * 1024
 """So much may wait for the client before no more is read from the server."""
 
 _MOST_IGNORED = 1024 * 1024
+_LONGEST_PLACE = 200
 _ALIVE_SECONDS = 10.0
 _OF_REQUEST = frozenset(
     {"content-type", "accept", "last-event-id", "mcp-method", "mcp-name", "origin"}
@@ -156,8 +157,9 @@ class Exchange:
         kind = media_type(value_of(fields, "content-type"))
         good = status // 100 == 2  # noqa: PLR2004  # of the class of success
         if status < HTTPStatus.OK or status // 100 == 3:  # noqa: PLR2004  # redirects
-            where = value_of(fields, "location")[:200]
-            self.fail(f"answers {status} and leads to {where!r}, which is not followed")
+            where = value_of(fields, "location")[:_LONGEST_PLACE]
+            self.desk.note(f"MCP server {self.desk.name} leads to {where}")
+            self.fail(f"answers {status} and leads elsewhere, which is not followed")
         elif encoding not in {"", "identity"}:
             self.fail("answers in an encoding that nobody asked for")
         elif good and kind == EVENTS and self._is_wanted(EVENTS):

@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import Sequence
 from http import HTTPStatus
+from operator import itemgetter
 
 from redlane.contexts.shell.client.message import tell
 from redlane.mcp.asking import Questions, find_socket
@@ -73,7 +74,7 @@ class Front:
     def run(self) -> int:
         """Serve until a signal ends it; the status to exit with."""
         while not self._over:
-            self._listen(wanted=len(self._visitors) < _MOST_VISITORS)
+            self._listen(wanted=self._has_room())
             self._loop.turn(_TICK_SECONDS if self._visitors else None)
             self._look()
         for each in list(self._visitors):
@@ -95,6 +96,23 @@ class Front:
         else:
             self._loop.unwatch(self._listener.fileno())
 
+    def _has_room(self) -> bool:
+        """Whether another may come, perhaps in the place of one that is idle."""
+        return len(self._visitors) < _MOST_VISITORS or any(
+            each.idle_since is not None for each in self._visitors
+        )
+
+    def _make_room(self) -> None:
+        idle = [
+            (each.idle_since, each)
+            for each in self._visitors
+            if each.idle_since is not None
+        ]
+        if len(self._visitors) >= _MOST_VISITORS and idle:
+            _, longest = min(idle, key=itemgetter(0))
+            longest.close()
+            self._visitors.discard(longest)
+
     def _look(self) -> None:
         now = time.monotonic()
         is_due = now - self._ticked >= _TICK_SECONDS
@@ -115,6 +133,7 @@ class Front:
         if not may_connect(client[:2], find_socket):
             connection.close()
             return
+        self._make_room()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         upstream = self._desk.connection()
         visitor = Visitor(self._loop, connection, self._serve, upstream, self._memory)

@@ -12,7 +12,14 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from errno import ECANCELED, EINVAL
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    HTTPSConnection,
+    IncompleteRead,
+)
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -80,7 +87,7 @@ class Call:
         """Hang this up when it is given up; raises OSError if it was."""
         self._socket = connection
         if self.is_given_up:
-            raise OSError("given up")
+            raise OSError(ECANCELED, "given up")
 
     def began(self, response: HTTPResponse) -> None:
         """Tell of the head."""
@@ -211,7 +218,7 @@ def _proxy(target: Target) -> _Proxy | None:
         return None
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme != "http" or not parts.hostname:
-        raise OSError(f"the proxy {parts.scheme}:// of the environment is none of HTTP")
+        raise OSError(EINVAL, "the proxy of the environment is none of HTTP")
     credentials: tuple[Field, ...] = ()
     if parts.username is not None:
         known = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
@@ -244,6 +251,13 @@ def _is_stale(connection: HTTPConnection) -> bool:
 
 
 def _why(error: Exception) -> str:
+    """What went wrong, in words of this machine alone: the server's are not judged."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    if isinstance(error, ssl.SSLError):
+        return f"no TLS with it: {error.reason}"
+    if isinstance(error, IncompleteRead):
+        return "it hung up in the middle"
+    if isinstance(error, OSError):
+        return getattr(error, "strerror", None) or type(error).__name__
+    return "it cannot be read as HTTP"

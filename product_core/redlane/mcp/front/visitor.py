@@ -54,9 +54,10 @@ class Visitor:
         self.is_gone = False
 
     @property
-    def is_idle(self) -> bool:
-        """Whether nothing was asked that is not answered."""
-        return self._exchange is None and self._requests.is_between
+    def idle_since(self) -> float | None:
+        """Since when nothing was asked that is not answered; None: something was."""
+        is_idle = self._exchange is None and self._requests.is_between
+        return self._since if is_idle and not self._out.pending else None
 
     def look(self) -> None:
         """See to what can go on; called after each turn."""
