@@ -1,5 +1,6 @@
 """TLS interception: on, off, passed through; names that disagree; certificates."""
 
+import base64
 import ssl
 import stat
 from collections.abc import Iterator
@@ -207,6 +208,24 @@ def test_an_authority_that_disagrees_is_blocked(lab: Proxied, authority: str) ->
     status = dict(said.get("headers", ())).get(":status", "")
     assert said.get("reset") or said.get("failed") or status.startswith("4"), said
     assert lab.origin.reached("wrong-authority") == []
+
+
+def test_a_tunnel_in_a_tunnel_is_refused_in_our_words(lab: Proxied) -> None:
+    agent = lab.agent()
+    headers = [
+        (":method", "CONNECT"),
+        (":scheme", "https"),
+        (":authority", _secure(lab)),
+        (":path", "/text?a-tunnel-in-a-tunnel"),
+    ]
+
+    agent.send("http2", tunnel=_secure(lab), tls="localhost", headers=headers)
+
+    said = agent.receive()
+    assert dict(said["headers"])[":status"] == "400", said
+    page = base64.b64decode(said["body"])
+    assert b"there is no tunnel in a tunnel" in page
+    assert b"mitmproxy" not in page
 
 
 def test_an_authority_and_a_host_that_disagree_are_blocked(lab: Proxied) -> None:

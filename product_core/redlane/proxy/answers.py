@@ -17,6 +17,13 @@ __all__ = [
 ]
 
 _QUOTE = re.compile(r"""\s?(?:bytearray\()?b?["'].*""", re.DOTALL)
+_OTHERS_WORDS = (
+    ("mitmproxy received an HTTP CONNECT request", "there is no tunnel in a tunnel"),
+    (" Disable the ", ""),
+    (" and mitmproxy cannot agree", " and the proxy agree on no version of TLS"),
+)
+"""Where mitmproxy begins to speak of itself, and what is said in its place."""
+
 _FORBIDDEN, _CREDENTIALS_WANTED, _UNAVAILABLE = 403, 407, 503
 
 
@@ -74,6 +81,9 @@ def error_page(status: int, message: str) -> bytes:
     """
     if not message.startswith("[Errno "):
         message = _QUOTE.sub("…", message)
+    for begins, instead in _OTHERS_WORDS:
+        before, found, _ = message.partition(begins)
+        message = before + instead if found else message
     text = f"Redlane's proxy: {message}"
     document = {"error": text, "status": status}
     return json.dumps(document, ensure_ascii=False).encode() + b"\n"

@@ -16,6 +16,9 @@ _ZSTD_CHUNK = 256
 """zstd may make 128 KB of four bytes."""
 
 
+_GZIP = b"\x1f\x8b"
+
+
 class Decoder(Protocol):
     """Takes the coding off the next piece; raises ValueError."""
 
@@ -24,22 +27,41 @@ class Decoder(Protocol):
         ...
 
 
-def _inflating(window: int) -> Callable[[], Decoder]:
-    def decoder() -> Decoder:
-        inflate = zlib.decompressobj(window)
+class _Inflating:
+    """Inflates; what is no further member behind the end is left out, as by clients."""
 
-        def decode(data: bytes) -> bytes:
+    def __init__(self, window: int, member: bytes) -> None:
+        """`member` is how another one begins; b"": there is but one."""
+        self._window = window
+        self._member = member
+        self._inflate = zlib.decompressobj(window)
+        self._is_between = self._is_over = False
+
+    def __call__(self, data: bytes) -> bytes:
+        made = bytearray()
+        while data and not self._is_over:
+            if self._is_between and not self._begins(data):
+                break
             try:
-                made = inflate.decompress(data, _MOST_BYTES)
+                made += self._inflate.decompress(data, _MOST_BYTES + 1 - len(made))
             except zlib.error as error:
                 raise ValueError(str(error)) from error
-            if inflate.unconsumed_tail:
+            if self._inflate.unconsumed_tail or len(made) > _MOST_BYTES:
                 raise ValueError("it becomes too much")
-            return made
+            data, self._is_between = self._inflate.unused_data, self._inflate.eof
+        return bytes(made)
 
-        return decode
+    def _begins(self, data: bytes) -> bool:
+        """Begin another member; whether there is one."""
+        size = len(self._member)
+        self._is_over = not size or not self._member.startswith(data[:size])
+        self._is_between = False
+        self._inflate = zlib.decompressobj(self._window)
+        return not self._is_over
 
-    return decoder
+
+def _inflating(window: int, member: bytes = b"") -> Callable[[], Decoder]:
+    return lambda: _Inflating(window, member)
 
 
 def _in_steps(
@@ -71,14 +93,14 @@ def _brotli() -> Decoder:
 def _zstandard() -> Decoder:
     import zstandard  # noqa: PLC0415  # only where it is used
 
-    inflate = zstandard.ZstdDecompressor().decompressobj()
+    inflate = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
     return _in_steps(inflate.decompress, _ZSTD_CHUNK, zstandard.ZstdError)
 
 
 DECODERS: dict[str, Callable[[], Decoder] | None] = {
     "identity": None,
-    "gzip": _inflating(zlib.MAX_WBITS | 16),
-    "x-gzip": _inflating(zlib.MAX_WBITS | 16),
+    "gzip": _inflating(zlib.MAX_WBITS | 16, _GZIP),
+    "x-gzip": _inflating(zlib.MAX_WBITS | 16, _GZIP),
     "deflate": _inflating(zlib.MAX_WBITS),
     "br": _brotli,
     "zstd": _zstandard,

@@ -85,6 +85,40 @@ def test_encoded_events_are_decoded_as_they_come(coding: str) -> None:
     assert b"".join(pieces) + stream.whole(b"", is_last=True) == data
 
 
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_events_may_come_in_several_members(coding: str, size: int) -> None:
+    """Servers that flush each event end a member, or a frame, with it."""
+    events = [b"data: one\n\n", b"", b"data: two\n\n", b"data: three\n\n"]
+    encoded = b"".join(map(CODINGS[coding], events))
+    stream = made(coding=coding)
+    pieces = [encoded[start : start + size] for start in range(0, len(encoded), size)]
+    seen = [stream.whole(each, is_last=False) for each in pieces]
+    assert b"".join(seen) == b"".join(events)
+
+
+def test_what_follows_the_last_member_is_left_out() -> None:
+    stream = made(coding="gzip")
+    data = b"data: one\n\n"
+    assert stream.whole(gzip.compress(data) + b"\0" * 20, is_last=False) == data
+    assert stream.whole(b"more", is_last=True) == b""
+
+
+def test_member_that_breaks_is_told() -> None:
+    broken = bytearray(gzip.compress(b"data: two\n\n"))
+    broken[-8] ^= 1  # of its checksum
+    stream = made(coding="gzip")
+    with pytest.raises(ValueError):  # noqa: PT011  # as below
+        stream.whole(gzip.compress(b"data: one\n\n") + broken, is_last=True)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_members_together_have_a_sum(coding: str) -> None:
+    encoded = CODINGS[coding](b"\0" * 5_000_000)
+    with pytest.raises(ValueError, match="too much"):
+        made(coding=coding).whole(encoded * 2, is_last=True)
+
+
 @pytest.mark.parametrize("coding", CODINGS)
 def test_broken_encoding_is_told(coding: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # each library words it its own way
