@@ -205,22 +205,35 @@ def test_what_was_not_accepted_is_in_nobodys_way(clerk: Clerk) -> None:
     assert clerk.see("c", tool("raed_files")) == [""]
 
 
-def test_another_program_of_the_same_name_waits(clerk: Clerk) -> None:
-    clerk.see("a", READ)
+def test_what_another_program_of_the_same_name_has_otherwise_waits(
+    clerk: Clerk,
+) -> None:
+    clerk.see("a", READ, WRITE)
 
+    assert "not started as" in clerk.problem("a", "search_all", started="evil")
+    listed = clerk.see("a", OTHER, WRITE, SEARCH, started="evil")
+    assert listed == ["other-program", "", "other-program"]
     assert "not started as" in clerk.problem("a", "read_file", started="evil")
-    assert clerk.see("a", READ, SEARCH, started="evil") == ["other-program"] * 2
-    assert "not started as" in clerk.problem("a", "read_file", started="evil")
+    assert clerk.problem("a", "write_file", started="evil") == ""
     assert clerk.problem("a", "read_file") == ""
+
+
+def test_another_program_with_the_same_tools_is_another_version(clerk: Clerk) -> None:
+    clerk.see("a", READ, WRITE)
+
+    assert clerk.problem("a", "read_file", started="a@2") == ""
+    assert clerk.see("a", READ, WRITE, started="a@2") == ["", ""]
+    assert clerk.see("a", OTHER, WRITE, started="a@2") == ["changed", ""]
+    assert clerk.see("a", READ, WRITE) == ["", ""]
 
 
 def test_another_program_is_pinned_once_it_is_accepted(clerk: Clerk) -> None:
     clerk.see("a", READ)
-    clerk.see("a", READ, WRITE, started="other")
+    clerk.see("a", OTHER, WRITE, started="other")
     clerk.pins.accept(None, clerk.revisions()[0])
 
-    assert clerk.see("a", READ, WRITE, started="other") == ["", ""]
-    assert clerk.see("a", READ, SEARCH, started="other") == ["", "added"]
+    assert clerk.see("a", OTHER, WRITE, started="other") == ["", ""]
+    assert clerk.see("a", OTHER, SEARCH, started="other") == ["", "added"]
     assert clerk.see("a", READ) == [""]
 
 

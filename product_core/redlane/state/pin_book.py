@@ -19,7 +19,8 @@ _TOLD = {
     Kind.SHADOWED: "tool {tool} of MCP server {server} has the name of a tool of "
     "MCP server {like}",
     Kind.LOOK_ALIKE: "tool {tool} of MCP server {server} could be taken for {like}",
-    Kind.PROGRAM: "MCP server {server} is not started as the one that was pinned",
+    Kind.PROGRAM: "tool {tool} of MCP server {server}, which is not started as the one "
+    "that was pinned, is not as it was there",
 }
 
 
@@ -84,9 +85,10 @@ class Book:
         server = self.servers.get(key)
         if server is None:
             # Nothing was ever listed, so that there is nothing to compare with; unless
-            # the server has the name of another.
-            foreign = name in self._names
-            return _TOLD[Kind.PROGRAM].format(server=repr(name)) if foreign else ""
+            # the server has the name of another, which has no such tool.
+            foreign = name in self._names and not self._texts(name, tool)
+            text = _TOLD[Kind.PROGRAM].format(tool=repr(tool), server=repr(name))
+            return text if foreign else ""
         pin = server.tools.get(tool)
         if pin is None:
             return f"tool {tool!r} was never listed by MCP server {name!r}"
@@ -104,6 +106,8 @@ class Book:
             kind, like = Kind.CHANGED, ""
         elif pin is not None and pin.found is not None:
             kind, like = pin.found.kind, pin.found.like
+        elif may_add and tool.text in self._texts(listing.name, tool.name):
+            return Standing(is_new=True)  # another version of the server, say
         else:
             strange = self._strange(listing, tool.name, may_add=may_add)
             if strange is None:
@@ -163,6 +167,14 @@ class Book:
                 if key != but:
                     return f"{name!r} of MCP server {self.servers[key].name!r}"
         return ""
+
+    def _texts(self, name: str, tool: str) -> set[str]:
+        """How a tool is pinned of the servers of one name."""
+        pins = (
+            self.servers[key].tools.get(tool)
+            for key in self._names.get(name, frozenset())
+        )
+        return {pin.text for pin in pins if pin is not None and pin.text is not None}
 
     def _is_foreign(self, listing: Listing) -> bool:
         """Whether another program had the name first, and nobody accepted this one."""
