@@ -62,10 +62,12 @@ class Clerk:
             "" if stand.found is None else stand.found.kind.value for stand in stands
         ]
 
-    def problem(self, name: str, called: str, started: str = "serve") -> str:
+    def problem(
+        self, name: str, called: str, started: str = "serve", session: str = ""
+    ) -> str:
         """Why a call has to wait."""
         key = self.listing(name, started=started).key
-        return self.pins.problem(self.owner, name, key, called)
+        return self.pins.problem(self.owner, name, key, called, session)
 
     def waiting(self) -> dict[tuple[str, str], str]:
         """The ids of what waits, by server and tool."""

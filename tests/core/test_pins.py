@@ -227,6 +227,17 @@ def test_another_program_with_the_same_tools_is_another_version(clerk: Clerk) ->
     assert clerk.see("a", READ, WRITE) == ["", ""]
 
 
+def test_in_a_session_another_program_has_nothing_of_the_trust(clerk: Clerk) -> None:
+    clerk.see("a", READ, WRITE)
+
+    assert clerk.problem("a", "read_file", started="evil", session="s")
+    listed = clerk.see("a", READ, WRITE, started="evil", session="s")
+    assert listed == ["other-program", "other-program"]
+    assert clerk.problem("a", "read_file", started="evil")
+    assert clerk.problem("a", "read_file", session="s") == ""
+    assert clerk.see("a", READ, WRITE, session="s") == ["", ""]
+
+
 def test_another_program_is_pinned_once_it_is_accepted(clerk: Clerk) -> None:
     clerk.see("a", READ)
     clerk.see("a", OTHER, WRITE, started="other")

@@ -59,7 +59,13 @@ class PinDesk:
         """
         if not isinstance(key, str):
             return ""
-        return self._pins.problem(_owner(caller, session), call.server, key, call.tool)
+        return self._pins.problem(
+            _owner(caller, session),
+            call.server,
+            key,
+            call.tool,
+            _where(caller, session),
+        )
 
     def listed(self, frame: ProxyFrame, caller: Caller, session: Session) -> ProxyFrame:
         """How each tool of a listing stands, after what is new was pinned if asked.
@@ -156,6 +162,11 @@ def _owner(caller: Caller, session: Session) -> int | None:
     return caller.owner if caller.is_outside else session.owner
 
 
+def _where(caller: Caller, session: Session) -> str:
+    """The session that a caller is in; "" outside of any."""
+    return "" if caller.is_outside else session.id
+
+
 def _told(listing: Listing, tool: ListedTool, standing: Standing) -> Told:
     if standing.found is not None:
         return "flagged", told(listing.name, listing.key, tool.name, standing.found)
@@ -196,7 +207,7 @@ def _read(frame: ProxyFrame, caller: Caller, session: Session) -> _Asked:
         tuple(tools.values()),
         is_last=frame.document.get("is_last") is True,
         lister=caller.pid,
-        session="" if caller.is_outside else session.id,
+        session=_where(caller, session),
     )
     return _Asked(listing, tuple(tools), tuple(unusable))
 

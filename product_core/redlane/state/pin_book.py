@@ -19,8 +19,8 @@ _TOLD = {
     Kind.SHADOWED: "tool {tool} of MCP server {server} has the name of a tool of "
     "MCP server {like}",
     Kind.LOOK_ALIKE: "tool {tool} of MCP server {server} could be taken for {like}",
-    Kind.PROGRAM: "tool {tool} of MCP server {server}, which is not started as the one "
-    "that was pinned, is not as it was there",
+    Kind.PROGRAM: "tool {tool} is of an MCP server {server} that is not started as "
+    "the one that was pinned",
 }
 
 
@@ -80,13 +80,13 @@ class Book:
         kept = {each: server for each, server in self.servers.items() if each != key}
         return Book(MappingProxyType(kept))
 
-    def problem(self, name: str, key: str, tool: str) -> str:
+    def problem(self, name: str, key: str, tool: str, session: str = "") -> str:
         """Why a call of a tool must wait for a person; "" for nothing."""
         server = self.servers.get(key)
         if server is None:
             # Nothing was ever listed, so that there is nothing to compare with; unless
             # the server has the name of another, which has no such tool.
-            foreign = name in self._names and not self._texts(name, tool)
+            foreign = name in self._names and not self._texts(name, tool, session)
             text = _TOLD[Kind.PROGRAM].format(tool=repr(tool), server=repr(name))
             return text if foreign else ""
         pin = server.tools.get(tool)
@@ -106,7 +106,9 @@ class Book:
             kind, like = Kind.CHANGED, ""
         elif pin is not None and pin.found is not None:
             kind, like = pin.found.kind, pin.found.like
-        elif may_add and tool.text in self._texts(listing.name, tool.name):
+        elif may_add and tool.text in self._texts(
+            listing.name, tool.name, listing.session
+        ):
             return Standing(is_new=True)  # another version of the server, say
         else:
             strange = self._strange(listing, tool.name, may_add=may_add)
@@ -168,8 +170,14 @@ class Book:
                     return f"{name!r} of MCP server {self.servers[key].name!r}"
         return ""
 
-    def _texts(self, name: str, tool: str) -> set[str]:
-        """How a tool is pinned of the servers of one name."""
+    def _texts(self, name: str, tool: str, session: str) -> set[str]:
+        """How a tool is pinned of all servers of one name.
+
+        In a session that is nothing: an agent that starts a program of its own under
+        the name of a server has no part in what is trusted of that.
+        """
+        if session:
+            return set()
         pins = (
             self.servers[key].tools.get(tool)
             for key in self._names.get(name, frozenset())

@@ -77,17 +77,20 @@ class Pins:
         self._most = most
         self._shelves: dict[int | None, _Shelf] = {}
 
-    def problem(self, owner: int | None, name: str, key: str, tool: str) -> str:
+    def problem(
+        self, owner: int | None, name: str, key: str, tool: str, session: str = ""
+    ) -> str:
         """Why a call of a tool must wait for a person, or ""; raises PinsError.
 
-        Every call asks, so that this reads no file but the first time.
+        `session` is the one that it comes from, "" outside of any. Every call asks, so
+        that this reads no file but the first time.
         """
         shelf = self._shelf(owner)
         book = shelf.book
         if book is None:
             with shelf.lock:
                 book = self._book(owner, shelf)
-        return book.problem(name, key, tool)
+        return book.problem(name, key, tool, session)
 
     def look(self, owner: int | None, listing: Listing) -> list[Standing]:
         """How each tool of a listing stands; what is found is kept for a person.

@@ -362,3 +362,19 @@ def test_broken_pins_block_with_a_line_that_says_how_to_mend_them(
     assert str(file) in listed.refusal
     assert daemon.run("mcp", "pins", "forget", file.stem[:16]).code == 0
     assert names(tools(client)) == ["read"]
+
+
+def test_an_agents_own_program_of_the_name_gets_nothing(
+    shared: Home, site: Site
+) -> None:
+    site.offer(site.tool("read"))
+    tools(site.start())
+    evil = site.start("--evil", inside="other")
+
+    evil.send(call(1, f"read{site.number}"))  # before it lists anything
+    held = wait_until_held(shared)
+    shared.control.post(f"/api/reviews/{held['id']}", {"decision": "block"})
+    assert evil.receive()["error"]["code"] == BLOCKED
+    assert names(tools(evil)) == []
+    assert site.kinds() == ["other-program"]
+    assert names(tools(site.start(inside="other"))) == ["read"]
