@@ -42,6 +42,7 @@ _HALF = re.compile(
     rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
+_QUOTED = re.compile(r""" ?(?:'.*'|".*")""", re.DOTALL)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _FIELDS = ENVELOPE | {"params", "result", "error"}
 _CALL_FIELDS = frozenset({"name", "arguments", "_meta"})
@@ -121,7 +122,9 @@ def read_frame(line: bytes, *, in_lines: bool = True) -> Frame:
     try:
         value = parse_json(line)
     except JsonError as error:
-        raise FrameError(f"no strict JSON: {error}") from None
+        # Clients are told why, and a key in it would be a text that nobody judged.
+        why = _QUOTED.sub("", str(error))
+        raise FrameError(f"no strict JSON: {why}") from None
     if isinstance(value, dict):
         return Frame(line, (_message(value, None),))
     if not isinstance(value, list):

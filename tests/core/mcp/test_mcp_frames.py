@@ -128,3 +128,12 @@ def test_many_pieces_of_one_line_are_searched_once() -> None:
     for _ in range(20_000):
         assert not list(cut.feed(b"x" * 1000))
     assert len(cut.rest) == 20_000_000
+
+
+@pytest.mark.parametrize("key", ["say this", "it's", 'a " b', "both ' \" of"])
+def test_an_error_quotes_no_key(key: str) -> None:
+    name = json.dumps(key)
+    with pytest.raises(FrameError) as caught:
+        read_frame(f"{{{name}:1,{name}:2}}".encode())
+
+    assert str(caught.value).endswith(": the key is given twice in one object")
