@@ -1,5 +1,7 @@
 """What the daemon tells its proxy and its sessions, and what it keeps on disk."""
 
+import os
+import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,6 +77,23 @@ def test_change_of_a_session_reaches_it(place: Place) -> None:
 
     wait_until(lambda: line(address, "looks") == "1")
     assert told(proxying) == before
+
+
+def test_proxy_that_hears_nothing_is_not_waited_for(place: Place) -> None:
+    """It looks again once it hears, however often it was told."""
+    proxying = place.proxying()
+    place.url(proxying)
+    address = address_of(proxying)
+    pid = int(line(address, "pid").split()[0])
+    os.kill(pid, signal.SIGSTOP)
+    for _ in range(2000):
+        proxying.look_again()
+    os.kill(pid, signal.SIGCONT)
+
+    proxying.look_again()
+
+    wait_until(lambda: int(line(address, "looks")) > 0)
+    assert proxying.status()["pid"] == pid
 
 
 def test_settings_that_are_too_long_refuse_the_reload(place: Place) -> None:

@@ -6,6 +6,7 @@ dies with us, however we die: the kernel kills it, and its channel closes.
 
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -69,6 +70,16 @@ class ProxyChild:
     def send(self, message: bytes) -> None:
         """Tell it the settings; raises OSError."""
         self.channel.sendall(message)
+
+    def hint(self, message: bytes) -> None:
+        """Tell it to look at something, unless it has not heard the last hints yet.
+
+        Raises OSError.
+        """
+        poll = select.poll()
+        poll.register(self.channel, select.POLLOUT)
+        if poll.poll(0):
+            self.channel.sendall(message)
 
     def receive(self) -> Message | None:
         """The next thing that it says; None when it has hung up.

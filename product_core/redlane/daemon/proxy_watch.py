@@ -198,7 +198,7 @@ class ProxyWatch:
                 child.send(self._settings())
             if self._changed:
                 self._changed = False
-                child.send(LOOK_AGAIN)
+                child.hint(LOOK_AGAIN)
         return ""
 
     def _take(self, child: ProxyChild) -> str | None:

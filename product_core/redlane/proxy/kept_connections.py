@@ -18,7 +18,7 @@ _FIRST_SECONDS = 30.0
 """How long a connection may take until its first request has a head."""
 
 _LAST_SECONDS = 30.0
-"""How long one that is closed may take in what was sent to it before."""
+"""How long a server that is left may take in what was sent to it before."""
 
 _BEFORE_REQUESTS = frozenset({"client_connected", "next_layer", "client_disconnected"})
 
@@ -69,18 +69,23 @@ class KeptConnection(JudgedConnection):
             io.handler.cancel(reason)
 
     async def handle_connection(self, connection: Connection) -> None:
-        """Serve one side; what it does not take in before long is thrown away."""
+        """Serve one side; what a server does not take in any more is thrown away.
+
+        A client may read as slowly as it likes: what waits for it counts meanwhile.
+        """
         writer = self.transports[connection].writer
         try:
             await super().handle_connection(connection)
         finally:
             if isinstance(writer, asyncio.StreamWriter):
-                self._leave(writer)
+                self._leave(writer, is_server=connection is not self.client)
 
-    def _leave(self, writer: asyncio.StreamWriter) -> None:
+    def _leave(self, writer: asyncio.StreamWriter, *, is_server: bool) -> None:
         self._leaving = set(filter(_unsent, self._leaving))
-        if _unsent(writer):
-            self._leaving.add(writer)
+        if not _unsent(writer):
+            return
+        self._leaving.add(writer)
+        if is_server:
             loop, transport = asyncio.get_running_loop(), writer.transport
             loop.call_later(_LAST_SECONDS, transport.abort)
 
