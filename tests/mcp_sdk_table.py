@@ -18,12 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CLIENTS", "SERVERS", "Client", "Sdks", "installed"]
+from spec.redlane_home import wait_for
+
+__all__ = ["CLIENTS", "FILES", "SERVERS", "Client", "Sdks", "installed"]
 
 _SOURCES = Path(__file__).with_name("mcp_sdks")
 _LOCKS = ("package.json", "package-lock.json", "python-1.txt", "python-2.txt")
 _PYTHON = (sys.executable, "-S")  # it sees what PYTHONPATH says, and nothing else
 SERVERS = ("everything", "filesystem", "memory", "modern")
+FILES = "files"
 _LARGE = 1_200_000
 _NODE = 20
 
@@ -60,20 +63,46 @@ class Sdks:
         program = self.directory / "node_modules" / package / "dist" / "index.js"
         return ("node", str(program), *([str(files)] if name == "filesystem" else []))
 
-    def run(
+    @contextlib.contextmanager
+    def served(self, name: str, transport: str, place: Path) -> Iterator[str]:
+        """A server that speaks HTTP, on a port of its choice; its URL."""
+        options = {"http": "streamableHttp", "sse": "sse"}
+        option = "http" if name == "modern" else options[transport]
+        process = subprocess.Popen(
+            [*self.server(name, place), option],
+            env={**self.environment(None, place), "PORT": "0"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            port = wait_for(lambda: _listening(process.pid), 30)
+            yield f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}"
+        finally:
+            process.kill()
+            process.wait()
+
+    def through(
         self, client: Client, server: str, place: Path, way: tuple[str, ...]
     ) -> list[Any]:
-        """What the client is told of every case, by a server started anew.
+        """What the client is told by a server of its own; `way` stands before it."""
+        return self.run(
+            client, server, place, (*way, *self.server(server, place / FILES))
+        )
 
-        `way` stands before the server's command. HOME is the parent of `place`.
+    def run(
+        self, client: Client, server: str, place: Path, words: tuple[str, ...]
+    ) -> list[Any]:
+        """What the client is told of every case, where the words lead it.
+
+        HOME is the parent of `place`, which is made anew.
         """
         files = _files(place)
         cases = json.loads((_SOURCES / "cases.json").read_text("utf-8"))[server]
         listed = place / "cases.json"
         listed.write_text(json.dumps(cases).replace("FILES", str(files)))
         done = subprocess.run(
-            [*client.program, str(listed), *way, *self.server(server, files)],
-            env=self._environment(client, place),
+            [*client.program, str(listed), *words],
+            env=self.environment(client, place),
             capture_output=True,
             text=True,
             timeout=100,
@@ -84,22 +113,38 @@ class Sdks:
         assert len(told) == len(cases) + 1
         return told
 
-    def _environment(self, client: Client, place: Path) -> Mapping[str, str]:
-        python = {"PYTHONPATH": str(self.directory / client.path)}
+    def environment(self, client: Client | None, place: Path) -> Mapping[str, str]:
+        """What the client, or a server that runs by itself, is started with."""
+        path = client.path if client else ""
+        python = {"PYTHONPATH": str(self.directory / path)}
         return {
             "HOME": str(place.parent),
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
             "SDKS": str(self.directory),
             "MEMORY_FILE_PATH": str(place / "memory.jsonl"),
-            **(python if client.path else {}),
+            **(python if path else {}),
         }
+
+
+def _listening(pid: int) -> int | None:
+    """The TCP port that a process listens on."""
+    sockets = set()
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):  # it is closed by now
+            sockets.add(str(each.readlink()))
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                return int(fields[1].rpartition(":")[2], 16)
+    return None
 
 
 def _files(place: Path) -> Path:
     """What the servers work on, as it is at first."""
     shutil.rmtree(place, ignore_errors=True)
-    files = place / "files"
+    files = place / FILES
     files.mkdir(parents=True)
     (files / "b.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
     (files / "large.txt").write_text("a line of it\n" * (_LARGE // 13))

@@ -1,6 +1,7 @@
 // A client on the TypeScript SDK: does what it reads, and prints what it gets.
 //
-// `client.mjs MAJOR CASES COMMAND…` starts the server; the SDK is found from SDKS.
+// `client.mjs MAJOR CASES COMMAND…` starts the server; the SDK is found from SDKS. In
+// place of a command, `http URL` and `sse URL` say where one runs.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
@@ -12,21 +13,23 @@ const who = { name: 'table', version: '1' }
 function connect () {
   if (major === '1') {
     const { Client } = load('@modelcontextprotocol/sdk/client/index.js')
-    const { StdioClientTransport } = load('@modelcontextprotocol/sdk/client/stdio.js')
+    const ways = ['stdio', 'sse', 'streamableHttp'].map((name) => (
+      load(`@modelcontextprotocol/sdk/client/${name}.js`)))
     const types = load('@modelcontextprotocol/sdk/types.js')
     const client = new Client(who, { capabilities })
     client.setRequestHandler(types.CreateMessageRequestSchema, sample)
     client.setRequestHandler(types.ElicitRequestSchema, elicit)
     client.setRequestHandler(types.ListRootsRequestSchema, roots)
-    return [client, StdioClientTransport]
+    return [client, Object.assign({}, ...ways)]
   }
-  const { Client } = load('@modelcontextprotocol/client')
+  const sdk = load('@modelcontextprotocol/client')
+  const { Client } = sdk
   const { StdioClientTransport } = load('@modelcontextprotocol/client/stdio')
   const client = new Client(who, { capabilities, versionNegotiation: { mode: 'auto' } })
   client.setRequestHandler('sampling/createMessage', sample)
   client.setRequestHandler('elicitation/create', elicit)
   client.setRequestHandler('roots/list', roots)
-  return [client, StdioClientTransport]
+  return [client, { ...sdk, StdioClientTransport }]
 }
 
 function sample (request) {
@@ -57,8 +60,14 @@ async function ask (client, each) {
   return [result, progress.slice(0, each.progress ?? 0)]
 }
 
-const [client, Transport] = connect()
-await client.connect(new Transport({ command, args, env: process.env }))
+function transport (ways) {
+  if (command === 'http') return new ways.StreamableHTTPClientTransport(new URL(args[0]))
+  if (command === 'sse') return new ways.SSEClientTransport(new URL(args[0]))
+  return new ways.StdioClientTransport({ command, args, env: process.env })
+}
+
+const [client, ways] = connect()
+await client.connect(transport(ways))
 const version = client.getNegotiatedProtocolVersion?.() ?? null
 console.log(JSON.stringify([version, client.getServerVersion(), client.getServerCapabilities()]))
 for (const each of JSON.parse(readFileSync(file, 'utf8'))) {

@@ -1,6 +1,7 @@
 """A client on the Python SDK 1: does what it reads, and prints what it gets.
 
-`client_1.py CASES COMMAND…` starts the server; `CASES` is a file of JSON.
+`client_1.py CASES COMMAND…` starts the server; `CASES` is a file of JSON. In place of
+a command, `http URL` and `sse URL` say where one runs.
 """
 
 import asyncio
@@ -11,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp import ClientSession, McpError, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl
 
 ROOT = {"uri": "file:///nowhere", "name": "root"}
@@ -74,12 +77,22 @@ METHODS = {
 }
 
 
-async def main(cases: list[dict[str, Any]], command: list[str]) -> None:
-    server = StdioServerParameters(
-        command=command[0], args=command[1:], env=dict(os.environ)
+def connect(words: list[str]) -> Any:
+    """The way to the server: `http URL`, `sse URL`, or a command."""
+    match words:
+        case ["http", url]:
+            return streamable_http_client(url)
+        case ["sse", url]:
+            return sse_client(url)
+    environment = dict(os.environ)
+    return stdio_client(
+        StdioServerParameters(command=words[0], args=words[1:], env=environment)
     )
+
+
+async def main(cases: list[dict[str, Any]], command: list[str]) -> None:
     async with (
-        stdio_client(server) as (read, write),
+        connect(command) as (read, write, *_),
         ClientSession(
             read,
             write,

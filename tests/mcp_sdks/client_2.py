@@ -1,6 +1,7 @@
 """A client on the Python SDK 2: does what it reads, and prints what it gets.
 
-`client_2.py CASES COMMAND…` starts the server; `CASES` is a file of JSON.
+`client_2.py CASES COMMAND…` starts the server; `CASES` is a file of JSON. In place of
+a command, `http URL` and `sse URL` say where one runs.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from typing import Any
 
 import mcp_types as types
 from mcp.client import Client
+from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
@@ -75,12 +77,20 @@ METHODS = {
 }
 
 
+def server_of(words: list[str]) -> Any:
+    """The way to the server: `http URL`, `sse URL`, or a command."""
+    match words:
+        case ["http", url]:
+            return url
+        case ["sse", url]:
+            return sse_client(url)
+    environment = dict(os.environ)
+    return StdioServerParameters(command=words[0], args=words[1:], env=environment)
+
+
 async def main(cases: list[dict[str, Any]], command: list[str]) -> None:
-    server = StdioServerParameters(
-        command=command[0], args=command[1:], env=dict(os.environ)
-    )
     client = Client(
-        server,
+        server_of(command),
         sampling_callback=sample,
         elicitation_callback=elicit,
         list_roots_callback=roots,

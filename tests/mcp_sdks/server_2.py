@@ -1,5 +1,7 @@
 """A server on the Python SDK 2, which speaks the protocol of 2026-07-28."""
 
+import sys
+
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from pydantic import BaseModel
@@ -47,4 +49,7 @@ def greet(name: str) -> str:
     return f"Hello {name}"
 
 
-server.run("stdio")
+if sys.argv[1:] == ["http"]:
+    server.run("streamable-http", port=0)
+else:
+    server.run("stdio")

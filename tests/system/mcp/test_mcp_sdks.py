@@ -5,7 +5,9 @@ A row is a client on one of the SDKs, a server, and the transport between them.
 
 import base64
 import contextlib
+import json
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,10 @@ from spec.redlane_home import REDLANE, Home
 ROOT = Path(__file__).parents[3]
 CLOCK = re.compile(r"\d{1,2}:\d\d:\d\d( [AP]M)?")
 QUICK = {
-    ("python-2", "everything"),
-    ("typescript-1", "everything"),
-    ("typescript-2", "modern"),
-    ("python-1", "filesystem"),
+    ("python-2", "everything", "stdio"),
+    ("typescript-1", "everything", "http"),
+    ("typescript-2", "modern", "http"),
+    ("python-1", "filesystem", "stdio"),
 }
 """Rows of every run; the others belong to the whole suite."""
 
@@ -33,9 +35,9 @@ def sdks() -> Iterator[Sdks]:
         yield found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """A daemon whose role judges everything, and lets everything pass."""
+    """A daemon whose role judges everything, lets everything pass, and pins anew."""
     home = Home(tmp_path_factory.mktemp("h"))
     home.policies(
         {
@@ -69,23 +71,58 @@ def settled(value: Any, key: str = "") -> Any:
     return CLOCK.sub("now", value) if isinstance(value, str) else value
 
 
-def rows() -> Iterator[Any]:
-    for client in CLIENTS:
-        for server in SERVERS:
-            quick = (client.id, server) in QUICK
-            marks = [] if quick else [pytest.mark.slow]
-            name = f"{client.id}-{server}-stdio"
-            yield pytest.param(client, server, id=name, marks=marks)
+SERVED = (("everything", "http"), ("everything", "sse"), ("modern", "http"))
 
 
-@pytest.mark.parametrize(("client", "server"), list(rows()))
-def test_an_sdk_gets_what_it_gets_directly(
-    sdks: Sdks, lab: Home, client: Client, server: str
-) -> None:
+def rows() -> list[Any]:
+    over = [(server, "stdio") for server in SERVERS] + list(SERVED)
+    return [
+        pytest.param(
+            *(client, server, transport),
+            id=f"{client.id}-{server}-{transport}",
+            marks=[] if (client.id, server, transport) in QUICK else pytest.mark.slow,
+        )
+        for client in CLIENTS
+        for server, transport in over
+    ]
+
+
+@contextlib.contextmanager
+def fronted(lab: Home, server: str, url: str) -> Iterator[str]:
+    """Where `redlane mcp --url` listens for the server at that URL."""
+    words = [REDLANE, "mcp", "--name", server, "--url", url, "--json"]
+    with subprocess.Popen(
+        words, env=lab.environment(), stdout=subprocess.PIPE
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())["listening"]
+        finally:
+            process.terminate()
+
+
+def told(
+    sdks: Sdks, lab: Home, client: Client, server: str, transport: str
+) -> tuple[list[Any], list[Any]]:
+    """What the client is told directly, and through Redlane."""
     place = lab.user / "place"
-    directly = sdks.run(client, server, place, ())
-    way = (str(REDLANE), "mcp", "--name", server, "--")
-    through = sdks.run(client, server, place, way)
+    if transport == "stdio":
+        way = (str(REDLANE), "mcp", "--name", server, "--")
+        return (
+            sdks.through(client, server, place, ()),
+            sdks.through(client, server, place, way),
+        )
+    with sdks.served(server, transport, place) as url:
+        directly = sdks.run(client, server, place, (transport, url))
+        with fronted(lab, server, url) as front:
+            return directly, sdks.run(client, server, place, (transport, front))
+
+
+@pytest.mark.parametrize(("client", "server", "transport"), rows())
+def test_an_sdk_gets_what_it_gets_directly(
+    sdks: Sdks, lab: Home, client: Client, server: str, transport: str
+) -> None:
+    directly, through = told(sdks, lab, client, server, transport)
 
     for number, (one, other) in enumerate(zip(directly, through, strict=True)):
         assert settled(other) == settled(one), number
