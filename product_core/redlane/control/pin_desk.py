@@ -27,6 +27,8 @@ __all__ = ["PinDesk", "pin_policy", "pin_record", "tools_frame"]
 _MOST_TOOLS = 1_000
 _LONGEST_NAME = 256
 _LONGEST_DEFINITION = 64 * 1024
+_LONGEST_SPELLING = 6 * _LONGEST_DEFINITION
+"""No spelling of so many characters is longer in bytes."""
 _MOST_WORDS = 4_096
 
 Told = tuple[str, str]
@@ -214,6 +216,8 @@ def _read(frame: ProxyFrame, caller: Caller, session: Session) -> _Asked:
 
 def _tool(blob: bytes) -> ListedTool:
     """A tool that can be pinned; raises QuestionError for another."""
+    if len(blob) > _LONGEST_SPELLING:
+        raise QuestionError(f"a tool is longer than {_LONGEST_SPELLING} bytes")
     try:
         value = parse_json(blob)
     except JsonError:

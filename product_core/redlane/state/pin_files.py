@@ -52,13 +52,14 @@ class PinFiles:
     def save(self, owner: int | None, server: PinnedServer) -> None:
         """Keep a server; it has lasted when this returns. Raises PinsError."""
         place = self._place(owner)
+        fresh = [each for each in (place, self._directory) if not each.is_dir()]
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_whole(
                 place / f"{server.key}{_SUFFIX}",
                 json.dumps(record_of(server), indent=1).encode(),
             )
-            for each in (place, self._directory):
+            for each in (place, *(made.parent for made in fresh)):
                 _sync(each)
         except OSError as error:
             raise PinsError(

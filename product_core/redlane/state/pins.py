@@ -244,7 +244,8 @@ class Pins:
         nameless = sum(not self._is_named(each) for each in self._files.owners())
         if nameless >= MOST_NAMELESS:
             raise PinsError("too many users without a name have pins of MCP servers")
-        self._shelves[owner] = shelf
+        if self._shelves.setdefault(owner, shelf) is not shelf:
+            raise AgainError("another process of the user's was first")
 
     def _is_named(self, owner: int | None) -> bool:
         return owner is None or self._knows(owner)
