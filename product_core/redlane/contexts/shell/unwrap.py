@@ -21,6 +21,7 @@ _UNWRAPPERS: Mapping[str, Unwrap] = MappingProxyType(
             ("op", "aws-vault", "dotenv", "mise", "doppler", "chamber", "heroku"),
             wrappers.after_dashes,
         ),
+        "redlane": wrappers.unwrap_redlane,
         **dict.fromkeys(
             ("docker", "podman", "nerdctl", "docker-compose", "kubectl", "oc", "lxc"),
             tools.unwrap_container,

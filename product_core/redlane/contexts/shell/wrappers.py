@@ -8,7 +8,14 @@ from types import MappingProxyType
 from redlane.contexts.shell.inner import Inner, Text, Words
 from redlane.contexts.shell.scope import Stream
 
-__all__ = ["Prefix", "after_dashes", "prefixed", "unwrap_env", "unwrap_prefix"]
+__all__ = [
+    "Prefix",
+    "after_dashes",
+    "prefixed",
+    "unwrap_env",
+    "unwrap_prefix",
+    "unwrap_redlane",
+]
 
 _ASSIGNMENT = re.compile(r"(?:[A-Za-z_][A-Za-z_0-9]*|BASH_FUNC_[^=]+)=")
 
@@ -143,6 +150,9 @@ _MAY_RUN = {
 }
 """Tools that run a command only with this word before it."""
 
+_OWN = {"run": _prefix("", "role label"), "mcp": _prefix("", "name url listen")}
+"""What of our own runs a command."""
+
 
 def prefixed() -> Iterable[str]:
     """The names of the wrappers that `unwrap_prefix` knows."""
@@ -260,6 +270,13 @@ def unwrap_env(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:
             yield Text(f"{word[string.end() :]} {rest}")
             return
     yield from unwrap_prefix(argv, stdin)
+
+
+def unwrap_redlane(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
+    """The command of `redlane run` and of `redlane mcp`."""
+    prefix = _OWN.get(argv[1]) if len(argv) > 1 else None
+    if prefix is not None:
+        yield from commands_after(argv[1:], prefix)
 
 
 def after_dashes(argv: Sequence[str], stdin: Stream) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
