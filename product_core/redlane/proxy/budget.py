@@ -62,6 +62,10 @@ class Budget:
         if not self._kept[who]:
             del self._kept[who]
 
+    def counts(self, connection: str) -> bool:
+        """Whether there is anything to count of a connection."""
+        return connection in self._shares
+
     def drained(self, connection: str) -> None:
         """What was over has left."""
         shares = self._shares.get(connection)

@@ -21,6 +21,7 @@ from mitmproxy.proxy.layers.http._events import (
 )
 
 from redlane.proxy.answers import error_response
+from redlane.proxy.keeping import may_keep_head
 
 __all__ = ["Http1Client", "Http1Server", "body_reader"]
 
@@ -34,7 +35,7 @@ _MOST_UNREAD = 1024 * 1024
 _MOST_INTERIM = 64
 """How many interim responses one request may have."""
 
-_TOO_LATE, _TOO_LONG = 408, 431
+_TOO_LATE, _TOO_LONG, _NO_ROOM = 408, 431, 503
 _INTERIM = re.compile(
     rb"HTTP/[0-9]\.[0-9][ \t]+1(?!01)[0-9]{2}[^\r\n]*\r?\n"
     rb"(?:[^\r\n]+\r?\n)*\r?\n"
@@ -190,7 +191,11 @@ class Http1Server(_Http1, _http1.Http1Server):
         if self._is_too_long():
             yield from self._refuse(_TOO_LONG, "the head of the request is too long")
         elif self.state != self.read_headers or not self.buf:
-            self._deadline = None
+            if self._deadline is not None:
+                self._deadline = None
+                may_keep_head(self.context.client, 0)
+        elif not may_keep_head(self.context.client, len(self.buf)):
+            yield from self._refuse(_NO_ROOM, "too many heads are on their way")
         elif self._deadline is None:
             self._deadline = commands.RequestWakeup(_HEAD_SECONDS)
             yield self._deadline

@@ -29,6 +29,7 @@ __all__ = [
     "RequestBodyHook",
     "count_bodies",
     "may_keep",
+    "may_keep_head",
 ]
 
 ASKER = "redlane-asker"
@@ -38,7 +39,9 @@ _KEPT = "redlane-kept"
 NO_ROOM = Answer(
     blocked=True, reason="too much of this session is in work at once", failed=True
 )
+_NOBODY = ""
 _BUDGETS: WeakKeyDictionary[Client, Budget] = WeakKeyDictionary()
+_HEADS: WeakKeyDictionary[Client, Share] = WeakKeyDictionary()
 
 
 @dataclass
@@ -65,6 +68,16 @@ def may_keep(flow: http.HTTPFlow, size: int) -> bool:
         session = ((asker and asker.credential) or "").partition(":")[0]
         share = budget.share(session, flow.client_conn.id)
         flow.metadata[_KEPT] = share
+    return share.keep(size)
+
+
+def may_keep_head(client: Client, size: int) -> bool:
+    """Whether so much of a head may be kept: nobody can tell yet whose it is."""
+    share, budget = _HEADS.get(client), _BUDGETS.get(client)
+    if share is None:
+        if budget is None or not size:
+            return True
+        share = _HEADS[client] = budget.share(_NOBODY, client.id)
     return share.keep(size)
 
 

@@ -93,11 +93,10 @@ class KeptConnection(JudgedConnection):
         """Count no longer what has left."""
         await super().drain_writers()
         client = self.client
-        if not (
-            any(map(_unsent, self._leaving))
-            or waiting_bytes(client, to_client=True)
-            or waiting_bytes(client, to_client=False)
-        ):
+        if not self._budget.counts(client.id) or any(map(_unsent, self._leaving)):
+            return
+        in_layers = waiting_bytes(client, to_client=True)
+        if not in_layers and not waiting_bytes(client, to_client=False):
             self._budget.drained(client.id)
 
 

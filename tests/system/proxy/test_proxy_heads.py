@@ -1,14 +1,16 @@
 """Who asks for nothing is not waited for, and what is announced is no answer."""
 
 import resource
+import select
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import hasty_proxy
 import pytest
 from proxy_process import ProxyProcess, exchange, proxy_process
-from proxy_roads import CLOSE, Origin, got, request
+from proxy_roads import CLOSE, Origin, got, memory_of, request
 
 
 @pytest.fixture
@@ -70,6 +72,28 @@ def test_answer_may_take_longer_than_a_head(
 
     origin.serve = serve
     assert got(hasty, origin).endswith(b"fine")
+
+
+def test_heads_of_everybody_have_a_sum(origin: Origin) -> None:
+    """Nobody can tell yet whose they are."""
+    with proxy_process() as proxy, ExitStack() as stack:
+        before = memory_of(proxy.process.pid)
+        place = ("127.0.0.1", proxy.port)
+        clients = [
+            stack.enter_context(socket.create_connection(place, timeout=20))
+            for _ in range(500)
+        ]
+        head = request(origin)[:-2] + b"X: " + b"x" * 250_000
+        for each in clients:
+            with suppress(ConnectionError):
+                each.sendall(head)
+        poll = select.poll()
+        for each in clients:
+            poll.register(each, select.POLLIN)
+        while len(poll.poll(20_000)) < 240:
+            pass
+        assert memory_of(proxy.process.pid) < before + 200_000_000
+        assert got(proxy, origin).endswith(b"fine")
 
 
 FEW = """
