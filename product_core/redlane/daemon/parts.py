@@ -93,10 +93,8 @@ def build(
 
     served = tenancy(is_system=paths.is_system)
     share = served.share or share_of_session
-    if booted_since:  # process ids of before mean nothing now
-        _session_file(paths).unlink(missing_ok=True)
-    table = _table(paths, options.role, default_role(), served.share)
-    changes = Changes()
+    kept = _session_file(paths, booted_since=booted_since)
+    table, changes = _table(kept, options.role, default_role(), served.share), Changes()
     held = HeldCalls(table, lambda: rules.loaded, own_files_of(paths))
     membership, metrics = Membership(served.knows), Metrics()
     reviews, events = Reviews(share=served.share), EventStream(paths.logs)
@@ -114,10 +112,10 @@ def build(
     bench = Bench(gate, table, membership, reviews, metrics)
     proxying = build_proxying(paths, environ, rules, served, bench)
     table.on_change = partial(_changed, changes, proxying)
-    facts = _facts(paths, options)
     door = Door(served.admission, membership)
     pins = Pins(paths.pins, knows=served.knows)
     members = build_members(door, sessions, bench, rules, served, pins)
+    facts = _facts(paths, options)
     rendering = _rendering(facts, rules, default_role, bench, sessions, held, proxying)
     return Parts(
         paths=paths,
@@ -215,20 +213,22 @@ def _reload(
 
 
 def _table(
-    paths: Paths, asked: str | None, default: str | None, share: Share | None
+    kept: Path, asked: str | None, default: str | None, share: Share | None
 ) -> SessionTable:
     """The sessions, those included that a killed daemon had.
 
     The default one gets its role; one from before a kill stays, unless asked for.
     """
-    table = SessionTable(
-        _session_file(paths), default_role=default, share=share or (lambda _: "")
-    )
+    table = SessionTable(kept, default_role=default, share=share or (lambda _: ""))
     session = table.get(DEFAULT_SESSION)
     if session is not None and (asked or session.role is None):
         table.set_role(DEFAULT_SESSION, asked or default)
     return table
 
 
-def _session_file(paths: Paths) -> Path:
-    return paths.run / "sessions.json"
+def _session_file(paths: Paths, *, booted_since: bool = False) -> Path:
+    """Where sessions are kept; process ids of before a start mean nothing after it."""
+    kept = paths.run / "sessions.json"
+    if booted_since:
+        kept.unlink(missing_ok=True)
+    return kept
