@@ -81,6 +81,7 @@ REFUSED = {
     "opaque-origin": (403, (*GOOD, "Origin: null")),
     "origin-of-a-file": (403, (*GOOD, "Origin: file://")),
     "empty-origin": (403, (*GOOD, "Origin: ")),
+    "page-elsewhere": (403, (*GOOD, "Sec-Fetch-Site: cross-site")),
     "two-origins": (400, (*GOOD, *("Origin: http://localhost",) * 2)),
     "form": (415, ("Host: HOST", "Content-Type: text/plain", GOOD[2])),
     "no-type": (415, ("Host: HOST", GOOD[2])),

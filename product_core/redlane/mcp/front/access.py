@@ -16,6 +16,7 @@ from redlane.mcp.front.heads import Head, RefusedError
 
 __all__ = ["check_head", "listen", "may_connect"]
 
+_SITES = frozenset({"", "none", "same-origin"})
 _BACKLOG = 64
 _ROOT = 0
 
@@ -66,6 +67,8 @@ def check_head(head: Head, port: int) -> None:
         )
     if head.has("origin") and not _is_here(head.get("origin"), None):
         raise RefusedError(HTTPStatus.FORBIDDEN, "a foreign origin")
+    if head.get("sec-fetch-site").lower() not in _SITES:
+        raise RefusedError(HTTPStatus.FORBIDDEN, "asked for by another site's page")
 
 
 def _loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

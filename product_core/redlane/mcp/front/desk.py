@@ -1,6 +1,7 @@
 """What all exchanges share: the server, its sessions, and what may be kept."""
 
 import ssl
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ MESSAGES = "/messages/"
 """Below this, clients of HTTP+SSE send their messages."""
 
 _MOST_ERRANDS = 16
+_MOST_TOLD = 1_000
 
 
 @dataclass(slots=True, eq=False)
@@ -30,15 +32,25 @@ class Desk:
     tls: ssl.SSLContext | None
     sessions: Sessions
     post: Callable[[Callable[[], None]], None]
-    note: Callable[[str], None]
+    tell: Callable[[str], None]
     memory: Memory
     schemas: Schemas = field(default_factory=Schemas)
     _errands: set["_Errand"] = field(default_factory=set)
+    _told: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
     @property
     def name(self) -> str:
         """What policies call the server."""
         return self.served.name
+
+    def note(self, text: str) -> None:
+        """Tell who started this; what was told lately is not told again."""
+        if text not in self._told:
+            self.tell(text)
+        self._told[text] = None
+        self._told.move_to_end(text)
+        if len(self._told) > _MOST_TOLD:
+            self._told.popitem(last=False)
 
     def connection(self) -> Upstream:
         """A connection to the server, for one client connection."""

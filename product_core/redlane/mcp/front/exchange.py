@@ -203,7 +203,8 @@ class Exchange:
         kept = len(self.request.body)
         if self.passing is not None:
             self.passing.feed(data)
-            self.share.resize(kept + self.passing.pending)
+            if not self.reply.is_over:
+                self.share.resize(kept + self.passing.pending)
         elif self._body is not None:
             if len(self._body) + len(data) > MOST_BYTES:
                 raise FrameError(f"a message of more than {MOST_BYTES} bytes")

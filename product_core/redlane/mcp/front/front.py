@@ -54,7 +54,7 @@ class Front:
             tls=ssl.create_default_context() if secure else None,
             sessions=Sessions(lambda: Session(self._questions)),
             post=self._bridge.post,
-            note=_note,
+            tell=_tell,
             memory=self._memory,
         )
         self._visitors: set[Visitor] = set()
@@ -132,6 +132,7 @@ class Front:
             return
         if not may_connect(client[:2], find_socket):
             connection.close()
+            self._desk.note("a connection not known to be of this user was hung up")
             return
         self._make_room()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -177,5 +178,5 @@ def _raise_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _note(text: str) -> None:
+def _tell(text: str) -> None:
     tell(text.encode("utf-8", "replace"))

@@ -29,6 +29,11 @@ class Session:
         self.target: Target | None = None
         """Where its messages go, by HTTP+SSE."""
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether nothing is held in it."""
+        return self.calls.is_empty and self.results.is_empty
+
     def close(self, owner: Ways | None = None) -> None:
         """Take back what is held, all of it or its owner's."""
         for docket in (self.calls, self.results):
@@ -60,8 +65,8 @@ class Sessions:
         """The server has named a session; two of one name are one."""
         self._known.setdefault(id_, session)
         while len(self._known) > _MOST:
-            _, oldest = self._known.popitem(last=False)
-            oldest.close()
+            unused = (id_ for id_, each in self._known.items() if each.is_unused)
+            self.drop(next(unused, next(iter(self._known))))
 
     def drop(self, id_: str) -> None:
         """The session has ended."""

@@ -4,6 +4,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 
 from redlane.mcp.answers import broken
@@ -21,6 +22,7 @@ _MOST_AHEAD = 64 * 1024
 _REQUEST_SECONDS = 30.0
 _IDLE_SECONDS = 120.0
 _STALLED_SECONDS = 120.0
+_GOODBYE_SECONDS = 2.0
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 Serve = Callable[[Request, Reply, Upstream], Exchange]
@@ -50,7 +52,7 @@ class Visitor:
         self._in = Inlet(loop, connection.fileno(), self._take, self._lose)
         self._since = time.monotonic()
         self._pending = 0
-        self._is_closing = self._has_next = False
+        self._is_closing = self._has_next = self._has_said_goodbye = False
         self.is_gone = False
 
     @property
@@ -64,11 +66,20 @@ class Visitor:
         if self._exchange is not None:
             self._exchange.look()
         elif self._is_closing:
-            if not self._out.pending:
-                self.close()
+            self._say_goodbye()
         elif self._has_next:
             self._has_next = False
             self._go_on()
+
+    def _say_goodbye(self) -> None:
+        """Say that nothing more comes, once all is out, and let the client hang up.
+
+        What it still sends is read, or the kernel would take the answer back.
+        """
+        if not self._out.pending and not self._has_said_goodbye:
+            self._has_said_goodbye = True
+            with suppress(OSError):
+                self._connection.shutdown(socket.SHUT_WR)
 
     def tick(self, now: float) -> None:
         """End what takes too long; called now and then."""
@@ -80,6 +91,8 @@ class Visitor:
             limit = _STALLED_SECONDS
         elif self._exchange is not None:
             self._since, limit = now, _IDLE_SECONDS
+        elif self._is_closing:
+            limit = _GOODBYE_SECONDS
         else:
             limit = _IDLE_SECONDS if self._requests.is_between else _REQUEST_SECONDS
         self._pending = self._out.pending
@@ -104,7 +117,7 @@ class Visitor:
 
     def _take(self, piece: bytes) -> None:
         if self._is_closing:
-            return
+            return  # nobody knows what it is, or nobody wants it
         if self._requests.is_between:
             self._since = time.monotonic()
         self._requests.feed(piece)
@@ -118,10 +131,10 @@ class Visitor:
                 self._share.resize(self._requests.pending)
                 if request is None:
                     self._continue()
-                    return
+                    break
                 self._begin(request)
-            ahead = self._requests.pending
-            self._in.want(wanted=ahead < _MOST_AHEAD)
+            is_enough = self._exchange and self._requests.pending >= _MOST_AHEAD
+            self._in.want(wanted=not is_enough)
         except RefusedError as error:
             self._refuse(error.status, str(error))
         except NoRoomError as error:
