@@ -345,3 +345,38 @@ def test_two_clients_that_list_at_once_pin_the_same(clerk: Clerk) -> None:
 
     with pytest.raises(AgainError):
         clerk.pins.pin(None, other)
+
+
+def test_what_is_blocked_is_kept_and_nobody_may_call_it(clerk: Clerk) -> None:
+    assert clerk.pins.block(None, clerk.listing("a", READ, is_last=False)) == [
+        "read_file"
+    ]
+    assert clerk.see("a", WRITE) == [""]  # the rest of the same listing
+
+    with pytest.raises(PinsError, match="was blocked"):
+        clerk.problem("a", "read_file")
+    assert clerk.problem("a", "write_file") == ""
+    assert clerk.see("a", READ, WRITE) == ["blocked", ""]
+    assert clerk.see("a", OTHER) == ["blocked"]
+    clerk.restart()
+    with pytest.raises(PinsError, match="was blocked"):
+        clerk.problem("a", "read_file")
+
+
+def test_what_is_blocked_can_be_accepted(clerk: Clerk) -> None:
+    clerk.pins.block(None, clerk.listing("a", READ))
+    clerk.pins.accept(None, clerk.revisions()[0])
+
+    assert clerk.see("a", READ) == [""]
+    assert clerk.problem("a", "read_file") == ""
+
+
+def test_blocking_changes_nothing_that_is_pinned_or_waits(clerk: Clerk) -> None:
+    clerk.see("a", READ)
+    clerk.see("a", READ, WRITE)
+    waiting = clerk.waiting()
+
+    assert clerk.pins.block(None, clerk.listing("a", OTHER, WRITE)) == []
+
+    assert clerk.problem("a", "read_file") == ""
+    assert clerk.waiting() == waiting

@@ -83,6 +83,8 @@ class PinDesk:
             if asked.unusable:
                 raise QuestionError("there is a tool that cannot be pinned")
             return self._pin(owner, asked.listing, caller, session)
+        if frame.document.get("step") == "block":
+            return self._block(owner, asked.listing, caller, session)
         stands = self._pins.look(owner, asked.listing)
         self._write_down(asked.listing, stands, caller, session)
         found: list[Told] = [("", "")] * len(frame.blobs)
@@ -105,6 +107,19 @@ class PinDesk:
         if new:
             reason = f"{len(new)} tools of MCP server {listing.name!r} are pinned now"
             verdict = Verdict(Decision.ALLOW, reason, pin_policy("pinned"))
+            self._record(listing, new, verdict, caller, session)
+        return tools_frame([])
+
+    def _block(
+        self, owner: int | None, listing: Listing, caller: Caller, session: Session
+    ) -> ProxyFrame:
+        new = self._pins.block(owner, listing)
+        if new:
+            reason = (
+                f"{len(new)} tools of MCP server {listing.name!r} say what is blocked"
+            )
+            policy = pin_policy(Kind.BLOCKED.value)
+            verdict = Verdict(Decision.FLAG, reason, policy)
             self._record(listing, new, verdict, caller, session)
         return tools_frame([])
 

@@ -87,7 +87,14 @@ class Listings:
         then = partial(self._looked, listing)
         self._results.judge(frame, [question], then, way, owner)
 
-    def _tools(self, frame: Frame, listing: _Listing, step: str) -> Question:
+    def _tools(
+        self,
+        frame: Frame,
+        listing: _Listing,
+        step: str,
+        tools: Sequence[ToolPlace] | None = None,
+    ) -> Question:
+        """What is asked of some tools, or of all that are listed."""
         more = {
             "kind": "tools",
             "step": step,
@@ -95,7 +102,8 @@ class Listings:
             "started": list(self._server.started),
             "is_last": not has_more(frame, listing.messages),
         }
-        blobs = [each.data for each in listed(frame, listing.messages)]
+        tools = listed(frame, listing.messages) if tools is None else tools
+        blobs = [each.data for each in tools]
         return Question(None, tuple(blobs), (), 0, more)
 
     def _looked(
@@ -153,13 +161,28 @@ class Listings:
         if not bad:
             self._finish(case, asked, whole)
             return
+        question = self._tools(case.frame, listing, "block", [e.tool for e in bad])
+        self._results.go_on(case, question, partial(self._blocked, listing, bad))
+
+    def _blocked(
+        self,
+        listing: _Listing,
+        bad: Sequence[_Bad],
+        case: Case,
+        question: Question,
+        answer: Answer,
+    ) -> None:
+        """Go on without what is blocked, once that is known for every other call."""
+        if answer.blocked:
+            self._finish(case, question, answer)
+            return
         self._leave_out(case, bad)
         self._judge(listing, case)
 
     def _pin(self, listing: _Listing, case: Case, judged: Answer) -> None:
         """Have what is new pinned before anybody sees it."""
         if not listing.has_new:
-            self._finish(case, listing.asked, judged)
+            self._pass(listing, case, judged)
             return
         question = self._tools(case.frame, listing, "pin")
         then = partial(self._pinned, listing, judged)
@@ -174,13 +197,19 @@ class Listings:
         answer: Answer,
     ) -> None:
         if not answer.blocked:
-            self._finish(case, listing.asked, judged)
+            self._pass(listing, case, judged)
         elif answer.again and listing.tries < _MOST_TRIES:
             listing.tries += 1
             question = self._tools(case.frame, listing, "look")
             self._results.go_on(case, question, partial(self._looked, listing))
         else:
             self._finish(case, listing.asked, answer)
+
+    def _pass(self, listing: _Listing, case: Case, judged: Answer) -> None:
+        """Let the client have what is left."""
+        for tool in listed(case.frame, listing.messages):
+            self._schemas.let_in(tool.name)
+        self._finish(case, listing.asked, judged)
 
     def _leave_out(self, case: Case, tools: Sequence[_Bad]) -> None:
         case.frame = without(case.frame, [each.tool for each in tools])

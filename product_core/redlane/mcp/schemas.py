@@ -33,7 +33,6 @@ class Schemas:
             if message.kind is not Kind.RESPONSE:
                 continue
             for name, schema in _listed(message.body.get("result")):
-                self._left_out.pop(name, None)
                 if name in self._known or len(self._known) < _MOST_TOOLS:
                     self._known[name] = schema
 
@@ -41,6 +40,10 @@ class Schemas:
         """Know that a tool was left out of the list that the client has."""
         if tool in self._left_out or len(self._left_out) < _MOST_TOOLS:
             self._left_out[tool] = reason
+
+    def let_in(self, tool: str) -> None:
+        """Know that a tool is in that list again."""
+        self._left_out.pop(tool, None)
 
     def left_out(self, tool: object) -> str:
         """Why a tool was left out; "" for one that was not."""

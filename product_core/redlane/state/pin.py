@@ -49,6 +49,8 @@ class Kind(StrEnum):
     """It has the name of another server's tool."""
     LOOK_ALIKE = "look-alike"
     """Its name could be taken for that of another tool."""
+    BLOCKED = "blocked"
+    """It was never pinned, because a policy blocks what it says."""
     PROGRAM = "other-program"
     """Its server has the name of one that was started by another command."""
 

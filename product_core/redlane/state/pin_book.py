@@ -19,6 +19,7 @@ _TOLD = {
     Kind.SHADOWED: "tool {tool} of MCP server {server} has the name of a tool of "
     "MCP server {like}",
     Kind.LOOK_ALIKE: "tool {tool} of MCP server {server} could be taken for {like}",
+    Kind.BLOCKED: "what tool {tool} of MCP server {server} says was blocked",
     Kind.PROGRAM: "tool {tool} is of an MCP server {server} that is not started as "
     "the one that was pinned",
 }
@@ -93,6 +94,26 @@ class Book:
         if pin is None:
             return f"tool {tool!r} was never listed by MCP server {name!r}"
         return "" if pin.found is None else told(name, key, tool, pin.found)
+
+    def bars(self, key: str, tool: str) -> bool:
+        """Whether nobody may let a call of a tool pass, as what it says is blocked."""
+        server = self.servers.get(key)
+        pin = None if server is None else server.tools.get(tool)
+        found = None if pin is None else pin.found
+        return found is not None and found.kind is Kind.BLOCKED
+
+    def blocked(self, listing: Listing) -> dict[str, Finding]:
+        """What is to be kept of the tools of a listing, all of which are blocked.
+
+        What is pinned stays so, and what was found already.
+        """
+        server = self.servers.get(listing.key)
+        known = {} if server is None else server.tools
+        return {
+            each.name: Finding(Kind.BLOCKED, each.text, session=listing.session)
+            for each in listing.tools
+            if each.name not in known
+        }
 
     def standing(
         self, listing: Listing, tool: ListedTool, *, may_add: bool

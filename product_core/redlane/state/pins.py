@@ -80,7 +80,9 @@ class Pins:
     def problem(
         self, owner: int | None, name: str, key: str, tool: str, session: str = ""
     ) -> str:
-        """Why a call of a tool must wait for a person, or ""; raises PinsError.
+        """Why a call of a tool must wait for a person, or "".
+
+        Raises PinsError for one that nobody may let pass, or of which nothing is known.
 
         `session` is the one that it comes from, "" outside of any. Every call asks, so
         that this reads no file but the first time.
@@ -90,7 +92,10 @@ class Pins:
         if book is None:
             with shelf.lock:
                 book = self._book(owner, shelf)
-        return book.problem(name, key, tool, session)
+        problem = book.problem(name, key, tool, session)
+        if problem and book.bars(key, tool):
+            raise PinsError(problem)
+        return problem
 
     def look(self, owner: int | None, listing: Listing) -> list[Standing]:
         """How each tool of a listing stands; what is found is kept for a person.
@@ -142,6 +147,22 @@ class Pins:
             if listing.is_last:
                 shelf.open.pop(listing.key, None)
             return [each.name for each in fresh]
+
+    def block(self, owner: int | None, listing: Listing) -> list[str]:
+        """Keep what is blocked of a listing for a person; the names that are new.
+
+        Without it a tool whose description is blocked could be called as one of a
+        server that never listed any. Raises PinsError.
+        """
+        shelf = self._shelf(owner)
+        with shelf.lock:
+            book = self._book(owner, shelf)
+            found = book.blocked(listing)
+            if found:
+                self._open(book, shelf, listing)
+                server = book.found(listing, found, self._now())
+                self._put(owner, shelf, server, listing.session)
+            return list(found)
 
     def owners(self) -> list[int | None]:
         """The users who have pins."""
