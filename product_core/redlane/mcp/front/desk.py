@@ -3,11 +3,12 @@
 import ssl
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from redlane.mcp.front.fields import onward
 from redlane.mcp.front.heads import Field
-from redlane.mcp.front.memory import Memory
+from redlane.mcp.front.memory import Memory, NoRoomError
 from redlane.mcp.front.sessions import Sessions
 from redlane.mcp.front.target import Target
 from redlane.mcp.front.upstream import Call, Outgoing, Upstream
@@ -61,8 +62,9 @@ class Desk:
         if len(self._errands) < _MOST_ERRANDS:
             made = onward(fields, target.authority, len(body))
             errand = _Errand(self._errands.discard)
-            self._errands.add(errand)
-            errand.go(self.connection(), Outgoing("POST", target, made, body))
+            with suppress(NoRoomError):
+                errand.go(self.connection(), Outgoing("POST", target, made, body))
+                self._errands.add(errand)
 
 
 class _Errand:

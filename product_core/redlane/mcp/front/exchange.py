@@ -148,7 +148,13 @@ class Exchange:
         """The same, with other fields."""
         length = None if body is None else len(body)
         made = onward(fields, target.authority, length)
-        self.call = self.upstream.ask(Outgoing(method, target, made, body), self)
+        outgoing = Outgoing(method, target, made, body)
+        # It is on its way, and need not be kept here.
+        self.request = Request(self.request.head, b"")
+        try:
+            self.call = self.upstream.ask(outgoing, self)
+        except NoRoomError as error:
+            self.fail(f"is not asked: {error}", HTTPStatus.SERVICE_UNAVAILABLE)
 
     def began(self, status: int, fields: Sequence[Field]) -> None:
         """The head of the answer is here."""

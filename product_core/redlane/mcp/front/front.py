@@ -135,10 +135,15 @@ class Front:
             self._desk.note("a connection not known to be of this user was hung up")
             return
         self._make_room()
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         upstream = self._desk.connection()
-        visitor = Visitor(self._loop, connection, self._serve, upstream, self._memory)
-        self._visitors.add(visitor)
+        room = self._memory
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            visitor = Visitor(self._loop, connection, self._serve, upstream, room)
+        except OSError:  # it has gone, or there are no descriptors left
+            connection.close()
+        else:
+            self._visitors.add(visitor)
 
     def _serve(self, request: Request, reply: Reply, upstream: Upstream) -> Exchange:
         """The exchange for a request; raises RefusedError."""

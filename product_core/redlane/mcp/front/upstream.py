@@ -25,6 +25,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from redlane.mcp.front.heads import Field
+from redlane.mcp.front.memory import NoRoomError
 from redlane.mcp.front.target import Target
 
 __all__ = ["Call", "Listener", "Outgoing", "Upstream"]
@@ -32,6 +33,7 @@ __all__ = ["Call", "Listener", "Outgoing", "Upstream"]
 _PIECE = 64 * 1024
 _AHEAD = 16
 _CONNECT_SECONDS = 30.0
+_MOST_THREADS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +125,18 @@ class Upstream:
         self._is_closed = False
 
     def ask(self, outgoing: Outgoing, listener: Listener) -> Call:
-        """Send a request, and have `listener` told what comes."""
+        """Send a request, and have `listener` told what comes; raises NoRoomError.
+
+        A thread outlives what was given up until its connection has come to something.
+        """
         call = Call(self._post, listener)
-        threading.Thread(target=self._run, args=(outgoing, call), daemon=True).start()
+        run = threading.Thread(target=self._run, args=(outgoing, call), daemon=True)
+        if threading.active_count() > _MOST_THREADS:
+            raise NoRoomError("too much is asked of the server at once")
+        try:
+            run.start()
+        except RuntimeError as error:
+            raise NoRoomError("this machine has no room for a thread more") from error
         return call
 
     def close(self) -> None:
