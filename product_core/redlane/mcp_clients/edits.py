@@ -21,7 +21,6 @@ __all__ = [
     "removed_member",
 ]
 
-_NEW_LINE = re.compile(r"\r?\n[ \t]*\Z")
 _BETWEEN = re.compile(r",[ \t]*\Z")
 _LINE_END = re.compile(r"\r?\n|\Z")
 
@@ -79,9 +78,9 @@ def inserted_items(text: str, array: Node, items: Sequence[str]) -> Edit:
 def _separator(text: str, array: Node) -> str:
     """What to write between items, as the array has it."""
     items = array.items or ()
-    line = _NEW_LINE.search(text, array.start, items[0].start)
-    if line is not None:
-        return f",{line[0]}"
+    line = _line_before(text, items[0].start)
+    if line:
+        return f",{line}"
     if len(items) > 1:
         match = _BETWEEN.fullmatch(text[items[0].end : items[1].start])
         if match is not None:
@@ -105,9 +104,9 @@ def inserted_member(
     """A member behind another one, laid out as that is."""
     written = f"{syntax.assigned.format(name)}{value}"
     if not after.statement:
-        line = _NEW_LINE.search(text, 0, after.start)
         place = after.node.end
-        return Edit(place, place, f",{line[0] if line else ' '}{written}")
+        line = _line_before(text, after.start) or " "
+        return Edit(place, place, f",{line}{written}")
     begin = _line_start(text, after.start)
     place = _line_end(text, after.node.end)
     before = text[begin : after.key].removeprefix("\ufeff")
@@ -129,6 +128,14 @@ def removed_member(text: str, table: Node, member: Member) -> Edit:
     if len(members) > 1:
         return Edit(member.start, members[1].start)
     return Edit(member.start, member.node.end)
+
+
+def _line_before(text: str, place: int) -> str:
+    """The line break and the indentation before what is first on its line."""
+    start = _line_start(text, place)
+    if not start or text[start:place].strip(" \t"):
+        return ""
+    return text[start - (2 if text.startswith("\r\n", start - 2) else 1) : place]
 
 
 def _line_start(text: str, place: int) -> int:

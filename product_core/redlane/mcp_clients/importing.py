@@ -1,12 +1,12 @@
 """Files of clients, one after the other: put through Redlane, and given back."""
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from redlane.errors import RedlaneError
 from redlane.mcp_clients.clients import CLIENTS, Client
+from redlane.mcp_clients.difference import difference
 from redlane.mcp_clients.files import ConfigurationFile, RefusedError, read_file
 from redlane.mcp_clients.records import Record, Records, digest_of
 from redlane.mcp_clients.rewriting import Rewritten, Told, give_back, put_through
@@ -20,7 +20,10 @@ _FAILURES = (RefusedError, UnreadableError, UnicodeDecodeError, RedlaneError)
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of a file; `copy` is where it is kept as it was."""
+    """What became of a file; `copy` is where it is kept as it was.
+
+    `difference` is what would change, where nothing is to be changed.
+    """
 
     file: Path
     client: str
@@ -55,13 +58,12 @@ class Importing:
             kept = self._put(file, client, done)
         except _FAILURES as error:
             return Report(path, client.name, error=_why(error))
-        difference = _difference(file.data, done.text.encode(_CODING), path)
         return Report(
             path,
             client.name,
             done.told,
             changed=bool(done.wrapped),
-            difference=difference,
+            difference=self._shown(file.data, done.text.encode(_CODING), path),
             copy=kept,
         )
 
@@ -108,8 +110,14 @@ class Importing:
             client,
             tuple(told),
             changed=data != file.data,
-            difference=_difference(file.data, data, path),
+            difference=self._shown(file.data, data, path),
         )
+
+    def _shown(self, before: bytes, after: bytes, path: Path) -> str:
+        """What would change, where nothing does."""
+        if not self._dry:
+            return ""
+        return difference(_text(before), _text(after), str(path))
 
     def _step(self, record: Record, data: bytes) -> tuple[bytes, tuple[Told, ...]]:
         digest = digest_of(data)
@@ -141,14 +149,3 @@ def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8"
     return str(error)
-
-
-def _difference(before: bytes, after: bytes, path: Path) -> str:
-    """What changes, as `diff -u` shows it."""
-    old, new = (
-        each.decode(_CODING).splitlines(keepends=True) for each in (before, after)
-    )
-    return "".join(
-        each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n"
-        for each in difflib.unified_diff(old, new, str(path), str(path))
-    )

@@ -19,6 +19,14 @@ _TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _WORD = re.compile(r"[-+.\w]+")
 
 
+def _no_constant(name: str) -> NoReturn:
+    """NaN and Infinity are no JSON."""
+    raise ValueError(name)
+
+
+_VALUE = json.JSONDecoder(parse_constant=_no_constant)
+
+
 def parse(text: str) -> Node:
     """The value that the text is; raises UnreadableError, which names the line.
 
@@ -76,7 +84,7 @@ class _Reader:
         if match is None:
             self.refuse(why)
         try:
-            value = json.loads(match[0], parse_constant=_no_constant)
+            value = _VALUE.decode(match[0])
         except ValueError:
             self.refuse("a value cannot be understood")
         node = Node(self.place, match.end(), value)
@@ -118,8 +126,3 @@ class _Reader:
             members.append(Member(name, key.start, key.start, node))
             comma = self._taken(",")
         return Node(start, self.place, members=tuple(members), comma=comma)
-
-
-def _no_constant(name: str) -> NoReturn:
-    """NaN and Infinity are no JSON."""
-    raise ValueError(name)

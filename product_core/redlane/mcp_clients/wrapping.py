@@ -62,7 +62,7 @@ class Server:
         if self.node.members is None:
             return "it is not understood: no table"
         if any(self.node.find(each) for each in _DOORS):
-            return "it is reached at a URL, and no command starts it"
+            return "it is reached at a URL: name the address of redlane mcp --url here"
         kind = self.node.find("type")
         if kind is not None and kind.node.value not in _LOCAL:
             return f"no command starts it: its type is {str(kind.node.value)[:40]!r}"
