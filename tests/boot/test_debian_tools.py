@@ -30,7 +30,9 @@ def testbed(
         yield machine
 
 
-@pytest.mark.parametrize("name", ["commands", "daemon", "hub", "proxy", "syscalls"])
+@pytest.mark.parametrize(
+    "name", ["commands", "daemon", "hub", "mcp", "proxy", "syscalls"]
+)
 def test_autopkgtest_passes(
     testbed: Machine, debs: tuple[Path, ...], name: str
 ) -> None:

@@ -1,0 +1,177 @@
+"""MCP servers through the installed `redlane mcp`: calls and answers are judged."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from boot.machine import Done, Machine
+from boot.packages import ROOT
+from boot.product import add_user, ask, start, state
+
+NOTES = ROOT / "packaging" / "debian" / "tests" / "notes.py"
+SECRET = "our-secret"
+BLOCKED, NOT_JUDGED = -32010, -32011
+POLICIES: Mapping[str, Mapping[str, str]] = {
+    "mcp-secret": {"type": "Simple", "context": "Mcp", "pattern": SECRET},
+    "mcp-poison": {"type": "Simple", "context": "Inbound", "pattern": "poison"},
+    "mcp-delete": {"type": "McpTool", "server": "notes", "tool": "delete"},
+}
+CONFIGURATION = """\
+{
+  // mine
+  "mcpServers": {
+    "notes": { "command": "python3", "args": ["/srv/notes.py", "/tmp/reached"], },
+    "far": { "url": "https://far.test/mcp" },
+  },
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A machine with an MCP server, and a role whose calls of tools are judged."""
+
+    machine: Machine
+
+    def call(
+        self, user: str, tool: str, *, session: bool = True, **arguments: str
+    ) -> Mapping[str, Any]:
+        """The answer to a call of a tool of the server."""
+        server = ("redlane", "mcp", "--name", "notes", "--", "python3", "/srv/notes.py")
+        words = (*server, f"/tmp/reached-by-{user}")
+        if session:
+            words = ("redlane", "run", "--role", "mcp", "--", *words)
+        done = self.machine.run(words, user=user, stdin=asked(tool, arguments))
+        (line,) = done.stdout.splitlines()
+        answer: Mapping[str, Any] = json.loads(line)
+        assert answer["id"] == 7
+        return answer
+
+    def reached(self, user: str) -> str:
+        """Everything that the server has got from a user."""
+        done = self.machine.run(f"cat /tmp/reached-by-{user}", check=False)
+        return done.stdout
+
+    def imported(self, user: str, *options: str) -> Done:
+        """What `redlane mcp import` does to a user's configurations."""
+        words = ("redlane", "mcp", "import", *options)
+        return self.machine.run(words, user=user, check=False)
+
+
+def asked(tool: str, arguments: Mapping[str, str]) -> str:
+    """The message that calls a tool."""
+    params = {"name": tool, "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    return json.dumps(message) + "\n"
+
+
+@pytest.fixture(scope="module")
+def desk(machine: Machine) -> Desk:
+    policies = [
+        {"id": name, "action": "Block", "reason": "a test", **each}
+        for name, each in POLICIES.items()
+    ]
+    machine.write("/etc/redlane/policies/mcp.json", json.dumps(policies))
+    role = {"name": "mcp", "policies": [*POLICIES]}
+    machine.write("/etc/redlane/roles/mcp.json", json.dumps(role))
+    settings = json.loads(machine.read("/etc/redlane/settings.json"))
+    settings["system"] = {"user_roles": ["mcp"]}
+    settings["sevsh"] = {**settings.get("sevsh", {}), "default_role": "mcp"}
+    machine.write("/etc/redlane/settings.json", json.dumps(settings))
+    machine.write("/srv/notes.py", NOTES.read_text(encoding="utf-8"), mode="644")
+    add_user(machine, "ada")
+    start(machine)
+    return Desk(machine)
+
+
+@pytest.fixture(params=["root", "ada"])
+def user(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("session", [True, False], ids=["session", "by-itself"])
+def test_harmless_call_is_answered(desk: Desk, user: str, session: bool) -> None:  # noqa: FBT001  # a parameter of the table
+    answer = desk.call(user, "write", session=session, text="harmless")
+    assert answer["result"]["content"] == [{"type": "text", "text": "taken"}]
+    assert "harmless" in desk.reached(user)
+
+
+def test_secret_does_not_reach_the_server(desk: Desk, user: str) -> None:
+    error = desk.call(user, "write", text=f"this is {SECRET}")["error"]
+    assert (error["code"], error["data"]["policy"]) == (BLOCKED, "mcp-secret")
+    assert SECRET not in desk.reached(user)
+
+
+def test_tool_is_blocked_by_its_name(desk: Desk, user: str) -> None:
+    error = desk.call(user, "delete", what="all")["error"]
+    assert error["data"]["policy"] == "mcp-delete"
+    assert '"delete"' not in desk.reached(user)
+
+
+def test_poison_does_not_come_in(desk: Desk, user: str) -> None:
+    answer = desk.call(user, "read")
+    assert answer["error"]["data"]["policy"] == "mcp-poison"
+    assert "as the poison says" not in json.dumps(answer)
+
+
+def test_what_was_refused_is_an_event(desk: Desk, user: str) -> None:
+    desk.call(user, "write", text=SECRET)
+    desk.call(user, "read")
+    events = ask(desk.machine, "/api/events?limit=1000").body["events"]
+    told = {(each["policy"], each["context"], each["verdict"]) for each in events}
+    assert {("mcp-secret", "Mcp", "BLOCK"), ("mcp-poison", "Inbound", "BLOCK")} <= told
+
+
+def test_clients_are_put_through_it_and_given_back(desk: Desk) -> None:
+    machine, path = desk.machine, "/home/ada/.cursor/mcp.json"
+    machine.run("mkdir -p .cursor", user="ada")
+    machine.write(path, CONFIGURATION, mode="600", owner="ada")
+    done = desk.imported("ada", "--client", "cursor")
+    assert done.returncode == 0, done.stderr
+    assert "'far' was left as it is" in done.stdout
+
+    text = machine.read(path)
+    assert machine.run(f"stat --format='%a %U' {path}").stdout == "600 ada\n"
+    (line,) = [each for each in text.splitlines() if '"notes"' in each]
+    words = json.loads("[" + line.partition("[")[2].partition("]")[0] + "]")
+    assert '"command": "/usr/bin/redlane"' in line
+    command = shlex.join(["/usr/bin/redlane", *words])
+    done = machine.run(command, user="ada", stdin=asked("write", {"text": SECRET}))
+    assert json.loads(done.stdout)["error"]["data"]["policy"] == "mcp-secret"
+
+    undo = ("redlane", "mcp", "import", "--undo")
+    held = ("redlane", "run", "--role", "mcp", "--", *undo)
+    assert machine.run(held, user="ada", check=False).returncode
+    assert machine.read(path) == text
+    assert desk.imported("ada", "--undo").returncode == 0
+    assert machine.read(path) == CONFIGURATION
+
+
+def test_root_changes_no_file_that_a_user_leads_it_to(desk: Desk) -> None:
+    machine, path = desk.machine, "/home/ada/.cursor/mcp.json"
+    machine.run("mkdir -p .cursor", user="ada")
+    machine.write(path, CONFIGURATION, owner="ada")
+    machine.run("mkdir -p /root/.cursor && cp /home/ada/.cursor/mcp.json /root/.cursor")
+    machine.run("ln -sf /root/.cursor/mcp.json link.json", user="ada")
+    for each in (path, "/home/ada/link.json"):
+        done = desk.imported("root", "--client", "cursor", "--file", each)
+        assert done.returncode == 1
+        assert "run this as ada" in done.stderr
+    for each in (path, "/root/.cursor/mcp.json"):
+        assert machine.read(each) == CONFIGURATION
+
+
+def test_nothing_passes_while_the_service_is_stopped(desk: Desk, user: str) -> None:
+    machine = desk.machine
+    machine.run("systemctl stop redlane.socket redlane-shell.socket redlane.service")
+    try:
+        error = desk.call(user, "write", session=False, text="unjudged")["error"]
+    finally:
+        machine.run("systemctl start redlane.socket redlane-shell.socket")
+    assert error["code"] == NOT_JUDGED
+    assert "unjudged" not in desk.reached(user)
+    assert desk.call(user, "write", session=False, text="again")["result"]
+    assert state(machine, "redlane.service") == "active"
