@@ -36,6 +36,11 @@ def register(verbs: Commands) -> None:
             redlane mcp pins forget 4f2a90c1d2e3b4a5
         """,
     )
+    _add_views(group)
+    _add_decisions(group)
+
+
+def _add_views(group: Commands) -> None:
     listing = add_command(
         group,
         "list",
@@ -61,6 +66,13 @@ def register(verbs: Commands) -> None:
         """,
         examples="redlane mcp pins show ID",
     )
+    for parser in (listing, show):
+        parser.add_argument("--json", action="store_true", help="print JSON")
+    _add_user(show)
+    show.add_argument("id", metavar="ID", help="the server, or what waits")
+
+
+def _add_decisions(group: Commands) -> None:
     accept = add_command(
         group,
         "accept",
@@ -73,6 +85,8 @@ def register(verbs: Commands) -> None:
         """,
         examples="redlane mcp pins accept ID",
     )
+    accept.add_argument("id", nargs="+", metavar="ID", help="what waits")
+    _add_user(accept)
     for name in ("forget", "remove"):
         forget = add_command(
             group,
@@ -90,12 +104,6 @@ def register(verbs: Commands) -> None:
             "id", nargs="+", metavar="ID", help="the server, or what waits"
         )
         _add_user(forget)
-    for parser in (show, accept):
-        _add_user(parser)
-    for parser in (listing, show):
-        parser.add_argument("--json", action="store_true", help="print JSON")
-    show.add_argument("id", metavar="ID", help="the server, or what waits")
-    accept.add_argument("id", nargs="+", metavar="ID", help="what waits")
 
 
 def _client() -> Client:
