@@ -27,6 +27,7 @@ from redlane.control.proxy_frames import (
 from redlane.control.shell_frames import LANE
 from redlane.control.sockets import connect_socket
 from redlane.mcp.loop import Loop
+from redlane.mcp.usual_place import usual_place
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.paths import SHELL_SOCKET
@@ -233,7 +234,8 @@ class _Lane:
 
 def find_socket() -> Path:
     """The shell socket of the daemon to ask; inside a session the kernel says which."""
-    return Path(os.fsdecode(locate(b"").socket)).with_name(SHELL_SOCKET)
+    place = locate(b"", usual_place(os.environ))
+    return Path(os.fsdecode(place.socket)).with_name(SHELL_SOCKET)
 
 
 def _read(frame: ProxyFrame) -> Answer:
