@@ -21,7 +21,8 @@ from mitmproxy.proxy.layers.http._events import (
 )
 
 from redlane.proxy.answers import error_response
-from redlane.proxy.keeping import may_keep_head
+from redlane.proxy.budget import Share
+from redlane.proxy.keeping import share_of_nobody
 
 __all__ = ["Http1Client", "Http1Server", "body_reader"]
 
@@ -31,6 +32,10 @@ _HEAD_SECONDS = 30.0
 
 _MOST_UNREAD = 1024 * 1024
 """How much may wait to be read: lines of chunks, trailers, requests for later."""
+
+_FREE_UNREAD = 16 * 1024
+"""How much of that every connection may have; what is more is bounded for all of them
+together."""
 
 _MOST_INTERIM = 64
 """How many interim responses one request may have."""
@@ -122,12 +127,22 @@ class _Http1(_http1.Http1Connection):
 
     _trailers_received: ClassVar[type]
     _trailers: http.Headers | None = None
+    _share: Share | None = None
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         """End a connection that sends on and on what cannot be read yet."""
         yield from super()._handle_event(event)
-        if len(self.buf) > _MOST_UNREAD:
+        unread = len(self.buf)
+        if unread > _MOST_UNREAD or not self._may_keep(unread):
             yield from self._give_up("it sends more than is asked for")
+
+    def _may_keep(self, unread: int) -> bool:
+        """Whether there is room for what cannot be read yet."""
+        if self._share is None:
+            if unread <= _FREE_UNREAD:
+                return True
+            self._share = share_of_nobody(self.context.client)
+        return self._share is None or self._share.keep(unread)
 
     def _give_up(self, reason: str) -> layer.CommandGenerator[None]:
         self.buf.maybe_extract_at_most(len(self.buf))
@@ -191,10 +206,8 @@ class Http1Server(_Http1, _http1.Http1Server):
         if self._is_too_long():
             yield from self._refuse(_TOO_LONG, "the head of the request is too long")
         elif self.state != self.read_headers or not self.buf:
-            if self._deadline is not None:
-                self._deadline = None
-                may_keep_head(self.context.client, 0)
-        elif not may_keep_head(self.context.client, len(self.buf)):
+            self._deadline = None
+        elif not self._may_keep(len(self.buf)):
             yield from self._refuse(_NO_ROOM, "too many heads are on their way")
         elif self._deadline is None:
             self._deadline = commands.RequestWakeup(_HEAD_SECONDS)

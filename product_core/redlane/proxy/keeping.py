@@ -29,7 +29,7 @@ __all__ = [
     "RequestBodyHook",
     "count_bodies",
     "may_keep",
-    "may_keep_head",
+    "share_of_nobody",
 ]
 
 ASKER = "redlane-asker"
@@ -41,7 +41,6 @@ NO_ROOM = Answer(
 )
 _NOBODY = ""
 _BUDGETS: WeakKeyDictionary[Client, Budget] = WeakKeyDictionary()
-_HEADS: WeakKeyDictionary[Client, Share] = WeakKeyDictionary()
 
 
 @dataclass
@@ -71,14 +70,10 @@ def may_keep(flow: http.HTTPFlow, size: int) -> bool:
     return share.keep(size)
 
 
-def may_keep_head(client: Client, size: int) -> bool:
-    """Whether so much of a head may be kept: nobody can tell yet whose it is."""
-    share, budget = _HEADS.get(client), _BUDGETS.get(client)
-    if share is None:
-        if budget is None or not size:
-            return True
-        share = _HEADS[client] = budget.share(_NOBODY, client.id)
-    return share.keep(size)
+def share_of_nobody(client: Client) -> Share | None:
+    """A share for what cannot be read yet: nobody can tell whose it is."""
+    budget = _BUDGETS.get(client)
+    return None if budget is None else budget.share(_NOBODY, client.id)
 
 
 def _over(flow: http.HTTPFlow) -> None:

@@ -3,6 +3,7 @@
 import resource
 import select
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -94,6 +95,25 @@ def test_heads_of_everybody_have_a_sum(origin: Origin) -> None:
             pass
         assert memory_of(proxy.process.pid) < before + 200_000_000
         assert got(proxy, origin).endswith(b"fine")
+
+
+def test_what_waits_behind_requests_has_a_sum(origin: Origin) -> None:
+    over = threading.Event()
+
+    def serve(_: socket.socket) -> None:
+        over.wait(60)
+
+    origin.serve = serve
+    with proxy_process() as proxy, ExitStack() as stack:
+        stack.callback(over.set)
+        before = memory_of(proxy.process.pid)
+        place = ("127.0.0.1", proxy.port)
+        data = request(origin) + b"x" * 900_000
+        for _ in range(400):
+            each = stack.enter_context(socket.create_connection(place, timeout=20))
+            with suppress(ConnectionError):
+                each.sendall(data)
+        assert memory_of(proxy.process.pid) < before + 200_000_000
 
 
 FEW = """
