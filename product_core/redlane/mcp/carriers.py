@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from redlane.contexts.inbound.message import message_texts
+from redlane.decoding.charsets import to_utf8
+from redlane.decoding.extraction import extracted
 from redlane.decoding.sniffing import Kind, sniff
 from redlane.errors import ContentError
 from redlane.mcp.frames import ENVELOPE, Frame
@@ -40,8 +42,17 @@ _FORMS = {
 _NUMBERED = frozenset({"progressToken", "progress", "total", "requestId"})
 """Fields of the smallest messages, of which there are many: names that tell nothing."""
 
+_USUAL = re.compile(r"[A-Za-z0-9_$./:+=-]{0,128}")
+"""Ids, and names of methods, that are no sentences."""
+
+_CARRIER = "blob"
 _LEAST_BASE64 = 16
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_SPACE = re.compile(r"[ \t\r\n]+")
+_STRANGE = re.compile(r"[^A-Za-z0-9+/_-]+")
+_SEAM = 2_000
+_MOST_WHOLE = 1e21
+"""Below this, a whole number is written by its digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +79,16 @@ def carried(frame: Frame) -> Carried:
         for name, value in message.body.items():
             if name not in ENVELOPE:
                 found.add(name, value)
+            elif isinstance(value, str) and not _USUAL.fullmatch(value):
+                found.names[value] = None
     values = tuple(map(str.encode, found.values))
     names = "\n".join(found.names).encode()
-    texts = (*message_texts(values), *found.data, *filter(None, (names,)))
+    texts = (
+        *message_texts(values),
+        *_run_on(found.blocks),
+        *found.data,
+        *filter(None, (names,)),
+    )
     return Carried(values, tuple(dict.fromkeys(texts)))
 
 
@@ -92,7 +110,7 @@ def refilled(frame: Frame, before: Sequence[bytes], after: Sequence[bytes]) -> b
             return text
         if text in changes:
             return changes[text]
-        inner = _readable(text)
+        inner = _readable(name, text)
         return text if inner not in changes else _armoured(changes[inner])
 
     text = frame.line.decode()
@@ -119,14 +137,12 @@ class _Found:
     values: dict[str, None] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
     data: dict[bytes, None] = field(default_factory=dict)
+    blocks: list[str] = field(default_factory=list)
 
     def add(self, name: str, value: object) -> None:
         """Add what is in one field, however deep; the reader bounds the depth."""
         if isinstance(value, str):
-            if name in {"blob", "data"}:
-                self._add_bytes(value)
-            elif value and not _is_form(name, value):
-                self.values[value] = None
+            self._add_text(name, value)
         elif isinstance(value, dict):
             for key, child in value.items():
                 if key not in _NUMBERED:
@@ -135,19 +151,53 @@ class _Found:
         elif isinstance(value, list):
             for child in value:
                 self.add(name, child)
+        elif name not in _NUMBERED:
+            self._add_number(value)
 
-    def _add_bytes(self, value: str) -> None:
-        """Add what is in base64: a text is one like others, other bytes are seen."""
-        data = _decoded(value)
-        if not data:
+    def _add_text(self, name: str, value: str) -> None:
+        if name in {_CARRIER, "data"}:
+            self._add_bytes(name, value)
+        elif name in _FORMS and _is_form(name, value):
+            self.names[value] = None
+        elif value and not _is_form(name, value):
             self.values[value] = None
+            if name == "text":
+                self.blocks.append(value)
+
+    def _add_number(self, value: object) -> None:
+        """Add a number as clients write it, for there are numbers that tell much."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            self.names[str(value)] = None
+            if isinstance(value, float) and abs(value) < _MOST_WHOLE:
+                self.names[str(int(value))] = None
+
+    def _add_bytes(self, name: str, value: str) -> None:
+        """Add what is in base64: a text is one like others, other bytes are seen."""
+        data = _decoded(name, value)
+        if data and len(value) % 4 == 0 and _BASE64.fullmatch(value):
+            self.data[value.encode()] = None
+        elif value:
+            self.values[value] = None
+        if not data:
+            self._add_loose(name, value)
             return
-        self.data[value.encode()] = None
         text = _text_of(data)
         if text is None:
             self.data[data] = None
+            self.data |= dict.fromkeys(_other_texts(data))
         else:
             self.values[text] = None
+
+    def _add_loose(self, name: str, value: str) -> None:
+        """Add what clients decode that pass over whatever is no base64."""
+        whole = _STRANGE.sub("", value)
+        parts = [_bytes_of(each) for each in value.split("=")]
+        for data in (_bytes_of(whole), b"".join(parts)):
+            text = _text_of(data)
+            if text is not None and len(whole) >= _LEAST_BASE64:
+                self.data |= dict.fromkeys((data, *message_texts((data,))))
+            elif name == _CARRIER and data:
+                self.data |= dict.fromkeys((data, *_other_texts(data)))
 
 
 def _is_form(name: str, value: str) -> bool:
@@ -157,13 +207,42 @@ def _is_form(name: str, value: str) -> bool:
     )
 
 
-def _decoded(value: str) -> bytes | None:
-    """The bytes of base64, None for what is none."""
-    if len(value) < _LEAST_BASE64 and not value.endswith("="):
+def _decoded(name: str, value: str) -> bytes | None:
+    """The bytes of base64, None for what is none; space and padding do not matter."""
+    packed = _SPACE.sub("", value)
+    is_short = len(packed) < _LEAST_BASE64 and name != _CARRIER
+    if (is_short and not packed.endswith("=")) or not _BASE64.fullmatch(packed):
         return None
-    if len(value) % 4 or not _BASE64.fullmatch(value):
-        return None
-    return b64decode(value.translate({0x2D: "+", 0x5F: "/"}))
+    return _bytes_of(packed)
+
+
+def _bytes_of(value: str) -> bytes:
+    """What base64 spells, as far as it goes; what is in no alphabet is passed over."""
+    packed = _STRANGE.sub("", value).translate({0x2D: "+", 0x5F: "/"})
+    usable = packed[:-1] if len(packed) % 4 == 1 else packed
+    return b64decode(usable + "=" * (-len(usable) % 4))
+
+
+def _other_texts(data: bytes) -> tuple[bytes, ...]:
+    """The text in bytes that are not all UTF-8, in plain form, if it is text at all."""
+    text = to_utf8(data, "")[0]
+    kind = sniff(text)
+    return () if kind is Kind.BINARY else (text, *extracted(text, kind))
+
+
+def _run_on(blocks: Sequence[str]) -> tuple[bytes, ...]:
+    """Several blocks of text as who shows them together would, of long ones the ends.
+
+    All the rest of those is seen as it is.
+    """
+    if len(blocks) < 2:  # noqa: PLR2004  # one is seen as it is
+        return ()
+    ends = [
+        each if len(each) <= 2 * _SEAM else f"{each[:_SEAM]}\n{each[-_SEAM:]}"
+        for each in blocks
+    ]
+    made = ("".join(ends).encode(), " ".join(ends).encode())
+    return (*made, *message_texts(made[:1]), *message_texts(made[1:]))
 
 
 def _text_of(data: bytes) -> str | None:
@@ -175,9 +254,9 @@ def _text_of(data: bytes) -> str | None:
         return None
 
 
-def _readable(value: str) -> str | None:
+def _readable(name: str, value: str) -> str | None:
     """The text that a string holds in base64, None when it holds none."""
-    data = _decoded(value)
+    data = _decoded(name, value)
     return None if not data else _text_of(data)
 
 

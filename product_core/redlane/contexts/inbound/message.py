@@ -1,7 +1,7 @@
 """A message to an agent as content: several texts, each of which may be rewritten."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from redlane.contexts.inbound.content import InboundContent
 from redlane.decoding.extraction import extracted
@@ -16,6 +16,15 @@ _PLAIN = re.compile(rb"(?:%b{0,39}+[ \t\n]++)*+%b{0,39}+" % (_LETTER, _LETTER))
 
 Most messages are of this kind, and are read in a fraction of the time.
 """
+
+_OPEN = re.compile(
+    rb"<(?:[!?]|/?(?:script|style|text|title|xmp|iframe|no|plain|template)"
+    rb"|[^<>]*(?:[\"']|\Z))",
+    re.IGNORECASE,
+)
+"""What may decide how the text behind it is read, until something ends it."""
+
+_MOST_APART = 1_000
 
 _TEXT_HEAD = b"." * 4096
 """Before strings of JSON, so that nothing takes them for a picture: they are text."""
@@ -50,8 +59,26 @@ def message_texts(values: Sequence[bytes]) -> tuple[bytes, ...]:
     if len(joined) <= _SHORT and _PLAIN.fullmatch(joined):
         found = {joined: None} if joined and not joined.isspace() else {}
     else:
-        found = dict.fromkeys(extracted(joined, sniff(_TEXT_HEAD + joined)))
+        found = dict.fromkeys(_extracted(joined))
+        if len(values) > 1:
+            found |= dict.fromkeys(_apart(values))
     for value in values:
         if value.lstrip()[:1] in {b"{", b"["}:
             found |= dict.fromkeys(extracted(value, Kind.JSON))
     return tuple(found)
+
+
+def _extracted(text: bytes) -> tuple[bytes, ...]:
+    return extracted(text, sniff(_TEXT_HEAD + text))
+
+
+def _apart(values: Sequence[bytes]) -> Iterator[bytes]:
+    """The texts in plain form again, none of them in a comment or tag of another."""
+    opening = [each for each in values if _OPEN.search(each)]
+    if not opening:
+        return
+    odd = frozenset(opening)
+    rest = [each for each in values if each not in odd]
+    many = opening[_MOST_APART:]
+    for each in (*opening[:_MOST_APART], b"\n".join(rest), b"\n".join(many)):
+        yield from _extracted(each)
