@@ -14,7 +14,7 @@ from redlane.mcp.listings import Listings
 from redlane.mcp.schemas import Schemas
 from redlane.mcp.served import Served
 from redlane.mcp.stream import Way
-from redlane.mcp.tool_lists import is_listing, listed
+from redlane.mcp.tool_lists import is_listing, listed, odd_field
 
 __all__ = ["ServerSide"]
 
@@ -71,7 +71,11 @@ class ServerSide:
         ask = partial(_question, details=details)
         question = ask(frame)
         listing = _listing(frame, answers, names)
-        if listing:
+        odd = odd_field(frame, listing)
+        if odd:
+            reason = f"some readers take the field {odd!r} for a list of tools"
+            way.send(self._refused(frame, Answer(blocked=True, reason=reason)))
+        elif listed(frame, listing):
             self._listings.take(frame, listing, ask, way, self._ways)
         elif question.blobs:
             self._results.judge(frame, [question], self._decided, way, self._ways)
@@ -88,11 +92,15 @@ class ServerSide:
         if not answer.blocked:
             self._schemas.learn(case.frame)
         else:
-            data = refusals(case.frame, Kind.RESPONSE, answer) or b""
-            back = denials(case.frame)
-            if back is not None:
-                self._ways.to_server.send(back)
+            data = self._refused(case.frame, answer)
         self._results.send(case, data)
+
+    def _refused(self, frame: Frame, answer: Answer) -> bytes:
+        """What the client gets in the place of a frame; the server is told as well."""
+        back = denials(frame)
+        if back is not None:
+            self._ways.to_server.send(back)
+        return refusals(frame, Kind.RESPONSE, answer) or b""
 
     def leave_out(self, what: str) -> None:
         """Say that something is left out; raises FrameError when it is too much."""
@@ -116,12 +124,11 @@ def _listing(
     if not any(map(is_listing, names)):
         return []
     asked = dict(zip(map(id, answers), names, strict=True))
-    places = [
+    return [
         at
         for at, each in enumerate(frame.messages)
         if is_listing(asked.get(id(each), ""))
     ]
-    return places if listed(frame, places) else []
 
 
 def _told(frame: Frame, names: tuple[str, ...]) -> list[str]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from redlane.mcp.frames import Frame, Message, read_frame
 from redlane.mcp.respelling import elements, fields
 
-__all__ = ["ToolPlace", "has_more", "is_listing", "listed", "without"]
+__all__ = ["ToolPlace", "has_more", "is_listing", "listed", "odd_field", "without"]
 
 _METHOD = "tools/list"
+_TOOLS = "tools"
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -36,6 +37,19 @@ class ToolPlace:
 def is_listing(asked: str) -> bool:
     """Whether this is what a request to list tools is called."""
     return asked == _METHOD or asked.startswith(f"{_METHOD} ")
+
+
+def odd_field(frame: Frame, messages: Sequence[int]) -> str:
+    """A field that only some readers take for `tools`, "" where there is none.
+
+    Those that compare names without regard to case do.
+    """
+    for index in messages:
+        result = frame.messages[index].body.get("result")
+        for name in result if isinstance(result, dict) else ():
+            if name != _TOOLS and name.casefold() == _TOOLS:
+                return str(name)
+    return ""
 
 
 def listed(frame: Frame, messages: Sequence[int]) -> list[ToolPlace]:
@@ -72,14 +86,14 @@ def without(frame: Frame, tools: Sequence[ToolPlace]) -> Frame:
 
 def _tools(message: Message) -> list[object]:
     result = message.body.get("result")
-    tools = result.get("tools") if isinstance(result, dict) else None
+    tools = result.get(_TOOLS) if isinstance(result, dict) else None
     return tools if isinstance(tools, list) else []
 
 
 def _array(text: str, start: int) -> tuple[int, int]:
     """Where the array of tools stands in the message that begins at `start`."""
     result = dict(fields(text, start))["result"]
-    return dict(fields(text, result[0]))["tools"]
+    return dict(fields(text, result[0]))[_TOOLS]
 
 
 def _cut(text: str, dropped: set[int]) -> str:

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from redlane.mcp.frames import read_frame
 from redlane.mcp.served import Served, started_by
-from redlane.mcp.tool_lists import has_more, is_listing, listed, without
+from redlane.mcp.tool_lists import (
+    has_more,
+    is_listing,
+    listed,
+    odd_field,
+    without,
+)
 
 LINES = {
     "compact": '{"jsonrpc":"2.0","id":1,"result":{"tools":[%s]}}',
@@ -112,3 +118,17 @@ def test_a_program_by_a_path_is_known_by_the_whole_of_it(
     assert started_by(["./bin/x", "./y"]) == ("/usr/bin/x", "./y")
     assert started_by(["npx", "-y"]) == ("npx", "-y")
     assert started_by(["npx", "\udcff"]) == ("npx", "\\xff")
+
+
+@pytest.mark.parametrize("name", ["Tools", "TOOLS", "tool\u017f"])
+def test_a_list_that_some_readers_only_find_is_refused(name: str) -> None:
+    line = json.dumps({"id": 1, "result": {"tools": [], name: [{"name": "a"}]}})
+    frame = read_frame(line.encode())
+
+    assert odd_field(frame, [0]) == name
+    assert odd_field(frame, []) == ""
+    for other in (
+        b'{"id":1,"result":{"tools":[],"toolset":1}}',
+        b'{"id":1,"result":[]}',
+    ):
+        assert odd_field(read_frame(other), [0]) == ""

@@ -174,6 +174,12 @@ def test_a_tool_that_was_never_listed_is_held(shared: Home, site: Site) -> None:
     assert "never listed" in client.receive()["error"]["message"]
 
 
+def test_a_list_under_another_spelling_is_blocked(site: Site) -> None:
+    site.file.write_text(json.dumps({"tools": [], "Tools": [site.tool("read")]}))
+
+    assert "the field 'Tools'" in tools(site.start())["error"]["message"]
+
+
 def test_listings_in_a_batch_are_compared_too(site: Site) -> None:
     site.offer(site.tool("read"))
     client = site.start()
