@@ -43,14 +43,14 @@ def _closing(hook: _Hook) -> _Hook:
         try:
             await hook(self, flow)
         except Exception:  # noqa: BLE001  # the boundary, see above
-            _log.exception("a hook of the proxy failed")
             _refuse_all(flow)
 
     return closed
 
 
 def _refuse_all(flow: http.HTTPFlow) -> None:
-    """Let nothing more of a flow pass, in whatever state it is."""
+    """Let nothing more of a flow pass, in whatever state it is, after an exception."""
+    _log.exception("a hook of the proxy failed")
     answer = Answer(blocked=True, reason="the proxy failed (see its log)", failed=True)
     state = state_of(flow)
     if state.by_events:
@@ -108,7 +108,9 @@ class Judging:
     @_closing
     async def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Find out who asks, before a byte of body is kept."""
-        state_of(flow).limit = self._settings().inbound.max_buffer_bytes
+        state = state_of(flow)
+        state.limit = self._settings().inbound.max_buffer_bytes
+        state.read_head = self._read_head
         self._asker(flow)
 
     @_closing
@@ -124,9 +126,15 @@ class Judging:
         """Judge the beginning of a request."""
         await self._requests.beginning(flow, self._asker(flow))
 
-    @_closing
-    async def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Decide how the body is to be judged: whole, or event by event."""
+    def _read_head(self, flow: http.HTTPFlow) -> None:
+        """Decide how a response is to be judged; it refuses what it stumbles over."""
+        try:
+            self._choose_way(flow)
+        except Exception:  # noqa: BLE001  # the boundary, see above
+            _refuse_all(flow)
+
+    def _choose_way(self, flow: http.HTTPFlow) -> None:
+        """Have the body judged whole, event by event, or not at all."""
         state, settings, response = state_of(flow), self._settings(), response_of(flow)
         state.oversize = False
         if flow.metadata.get(_DONE):

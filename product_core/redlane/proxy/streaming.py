@@ -5,6 +5,8 @@ limit, has the beginning judged, and lets the rest pass; and it has what comes e
 event (server-sent events, lines of JSON) judged event by event.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from mitmproxy import http
@@ -21,6 +23,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseHeaders,
     ResponseProtocolError,
 )
+from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from redlane.proxy.answers import error_answer, error_page
 from redlane.proxy.endings import refused_request, refused_response, told_status
@@ -68,6 +71,7 @@ class StreamState:
     `limit`: the most bytes of body that are buffered. `by_events`: the response is
     judged as it comes: `piece` holds what came, then what may go on, and `is_last` that
     it was the last; `is_cut` ends the response there. `passes`: it is not judged.
+    `read_head` is what looks at the head of the response.
     """
 
     limit: int = 0
@@ -77,6 +81,7 @@ class StreamState:
     is_last: bool = False
     is_cut: bool = False
     oversize: bool = False
+    read_head: Callable[[http.HTTPFlow], None] | None = None
 
 
 def state_of(flow: http.HTTPFlow) -> StreamState:
@@ -151,12 +156,27 @@ class JudgedStream(HttpStream):
         self, event: HttpEvent
     ) -> layer.CommandGenerator[None]:
         """Answer in the place of a response whose head was refused already."""
-        yield from super().state_wait_for_response_headers(event)
+        yield from self._with_head(super().state_wait_for_response_headers(event))
         given = event.response if isinstance(event, ResponseHeaders) else None
         is_on = self.server_state == self.state_consume_response_body
         if is_on and self.flow.response is not given:
             yield from self._stop_server()
             yield from self._refuse(response_of(self.flow))
+
+    def _with_head(
+        self, steps: layer.CommandGenerator[None]
+    ) -> layer.CommandGenerator[None]:
+        """Have the head looked at here and now: hooks go once around the event loop."""
+        reply = None
+        with suppress(StopIteration):
+            while True:
+                command = steps.send(reply)
+                reply = None
+                read_head = state_of(self.flow).read_head
+                if read_head and isinstance(command, HttpResponseHeadersHook):
+                    read_head(self.flow)
+                else:
+                    reply = yield command
 
     def _refuse(self, response: http.Response) -> layer.CommandGenerator[None]:
         """Answer at once, and take nothing more of this request."""
