@@ -159,18 +159,17 @@ def installed(root: Path) -> Iterator[Sdks | str]:
     directory = root / f"mcp-sdks-{digest}"
     with contextlib.ExitStack() as stack:
         try:
-            root.mkdir(exist_ok=True)
-            lock = (root / "mcp-sdks.lock").open("w")
-        except OSError:  # the working copy is not ours to write in
-            temporary = tempfile.TemporaryDirectory(prefix="mcp-sdks-")
-            root = Path(stack.enter_context(temporary))
-            directory, lock = root / "it", (root / "lock").open("w")
-        try:
             _check_node()
-            with lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                if not directory.is_dir():
-                    _install(directory)
+            if not directory.is_dir() and not os.access(root.parent, os.W_OK):
+                # The working copy is not ours to write in.
+                temporary = tempfile.TemporaryDirectory(prefix="mcp-sdks-")
+                directory = Path(stack.enter_context(temporary)) / directory.name
+            if not directory.is_dir():
+                directory.parent.mkdir(exist_ok=True)
+                with directory.with_suffix(".lock").open("w") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                    if not directory.is_dir():
+                        _install(directory)
         except (OSError, subprocess.SubprocessError) as error:
             yield f"{error} {getattr(error, 'stderr', None) or ''}"
             return
