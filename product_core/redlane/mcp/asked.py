@@ -93,7 +93,8 @@ class Replayed:
 def _guess(answer: Message) -> str:
     """What an answer looks like; one that lists tools is not to pass as another."""
     result = answer.body.get("result")
-    listing = isinstance(result, dict) and "tools" in result
+    names = result if isinstance(result, dict) else ()
+    listing = any(each.casefold() == "tools" for each in names)
     return "tools/list" if listing else "what was asked before"
 
 

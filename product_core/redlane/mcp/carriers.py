@@ -17,6 +17,7 @@ from redlane.decoding.sniffing import Kind, sniff
 from redlane.errors import ContentError
 from redlane.mcp.frames import ENVELOPE, Frame
 from redlane.mcp.respelling import elements, fields, respelled
+from redlane.policies.strictjson import JsonError, parse_json
 
 __all__ = ["Carried", "carried", "refilled"]
 
@@ -108,10 +109,11 @@ def refilled(frame: Frame, before: Sequence[bytes], after: Sequence[bytes]) -> b
     def change(name: str, text: str) -> str:
         if _is_form(name, text):
             return text
-        if text in changes:
-            return changes[text]
-        inner = _readable(name, text)
-        return text if inner not in changes else _armoured(changes[inner])
+        inner = None if text in changes else _readable(name, text)
+        if inner in changes:
+            return _armoured(changes[inner])
+        made = changes.get(text, text)
+        return respelled(made, change) if _is_document(made) else made
 
     text = frame.line.decode()
     made, done = [], 0
@@ -258,6 +260,17 @@ def _readable(name: str, value: str) -> str | None:
     """The text that a string holds in base64, None when it holds none."""
     data = _decoded(name, value)
     return None if not data else _text_of(data)
+
+
+def _is_document(text: str) -> bool:
+    """Whether a text is JSON, as copies of what is structured are."""
+    if text.lstrip()[:1] not in {"{", "["}:
+        return False
+    try:
+        parse_json(text.encode())
+    except JsonError:
+        return False
+    return True
 
 
 def _armoured(text: str) -> str:

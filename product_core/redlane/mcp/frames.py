@@ -45,6 +45,8 @@ _HALF = re.compile(
 _QUOTED = re.compile(r""" ?(?:'.*'|".*")""", re.DOTALL)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _FIELDS = ENVELOPE | {"params", "result", "error"}
+_JUDGED = frozenset({"tools/call", "tools/list"})
+_LONGEST_MISSPELT = 64
 _CALL_FIELDS = frozenset({"name", "arguments", "_meta"})
 
 Key = tuple[str, object]
@@ -153,7 +155,17 @@ def _message(value: object, place: int | None) -> Message:
         raise FrameError("a message whose method is no text")
     if message.method == "tools/call":
         _check_names(message.params, _CALL_FIELDS)
+    elif _is_misspelt(message.method):
+        raise FrameError("a message whose method some take for another")
     return message
+
+
+def _is_misspelt(method: object) -> bool:
+    """Whether lenient readers take a method for one of those that are judged."""
+    if not isinstance(method, str) or method in _JUDGED:
+        return False
+    words = method[:_LONGEST_MISSPELT].replace("\0", " ").split()
+    return bool(words) and words[0].strip("/").casefold() in _JUDGED
 
 
 def _check_names(value: Mapping[str, Any], known: frozenset[str]) -> None:

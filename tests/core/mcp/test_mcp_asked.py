@@ -2,7 +2,9 @@
 
 import json
 
-from redlane.mcp.asked import Asked
+import pytest
+
+from redlane.mcp.asked import Asked, Replayed
 from redlane.mcp.frames import Frame, Message, key_of, read_frame
 
 
@@ -73,3 +75,11 @@ def test_names_are_bounded() -> None:
 
     (name,) = asked.take([answer(1)]) or ("",)
     assert len(name) == 200
+
+
+@pytest.mark.parametrize("name", ["tools", "Tools", "tool\u017f"])
+def test_a_list_that_is_replayed_is_known_in_any_case(name: str) -> None:
+    replayed = Replayed(Asked())
+
+    assert replayed.take([answer(1, result={name: []})]) == ("tools/list",)
+    assert replayed.take([answer(1, result={"a": []})]) == ("what was asked before",)

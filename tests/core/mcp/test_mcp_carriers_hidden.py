@@ -1,5 +1,6 @@
 """What a server hides from a reader that takes a message as it stands."""
 
+import json
 from base64 import b64encode
 from typing import Any
 
@@ -113,3 +114,20 @@ def test_whatever_stands_for_base64_is_read(value: str, is_blob: bool) -> None: 
     found = carried(frame({"blob" if is_blob else "data": value}))
 
     assert not value or found.values or found.texts
+
+
+@pytest.mark.parametrize(
+    "copy",
+    ['{"a": "M\\u00fcller"}', '["M\\u00fcller", "\\u004d\\u00fcller and Müller"]'],
+)
+def test_a_copy_as_json_is_rewritten_however_it_is_spelt(copy: str) -> None:
+    result = {**blocks(copy), "structuredContent": {"a": "Müller"}}
+    asked = read_frame(json.dumps({"id": 1, "result": result}).encode())
+    values = carried(asked).values
+    after = [each.replace("Müller".encode(), b"X") for each in values]
+
+    made = json.loads(refilled(asked, values, after))["result"]
+
+    told = json.loads(made["content"][0]["text"])
+    assert made["structuredContent"] == {"a": "X"}
+    assert next(iter(told.values() if isinstance(told, dict) else told)) == "X"
