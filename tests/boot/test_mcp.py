@@ -151,16 +151,17 @@ def test_clients_are_put_through_it_and_given_back(desk: Desk) -> None:
 
 
 def test_root_changes_no_file_that_a_user_leads_it_to(desk: Desk) -> None:
-    machine, path = desk.machine, "/home/ada/.cursor/mcp.json"
+    machine, name = desk.machine, ".cursor/mcp.json"
+    path, roots = f"/home/ada/{name}", f"/root/{name}"
     machine.run("mkdir -p .cursor", user="ada")
     machine.write(path, CONFIGURATION, owner="ada")
-    machine.run("mkdir -p /root/.cursor && cp /home/ada/.cursor/mcp.json /root/.cursor")
-    machine.run("ln -sf /root/.cursor/mcp.json link.json", user="ada")
+    machine.run(f"mkdir -p .cursor && cp {path} {roots}")
+    machine.run(f"ln -sf {roots} link.json", user="ada")
     for each in (path, "/home/ada/link.json"):
         done = desk.imported("root", "--client", "cursor", "--file", each)
         assert done.returncode == 1
         assert "run this as ada" in done.stderr
-    for each in (path, "/root/.cursor/mcp.json"):
+    for each in (path, roots):
         assert machine.read(each) == CONFIGURATION
 
 

@@ -53,7 +53,7 @@ def register(verbs: Commands) -> None:
         examples="""\
             redlane mcp import --dry-run
             redlane mcp import --client claude --client codex
-            redlane mcp import --file ~/work/.mcp.json
+            redlane mcp import --file ~/shop/.mcp.json
             redlane mcp import --undo""",
     )
     parser.add_argument(

@@ -308,3 +308,19 @@ def test_what_is_written_works(shared: Home, tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"a b\n")
+
+
+def test_a_server_may_be_called_as_a_verb_is(desk: Desk, tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "import"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "the server $*" >&2\n')
+    program.chmod(0o755)
+    done = subprocess.run(
+        [REDLANE, "mcp", "--", "import", "--undo"],
+        env={"HOME": str(desk.home), "PATH": f"{program.parent}:{os.defpath}"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"the server --undo\n")
