@@ -186,6 +186,7 @@ class Front:
     name: str = "notes"
     inside: str | None = None
     options: tuple[str, ...] = ()
+    env: Mapping[str, str | None] | None = None
     port: int = field(init=False)
 
     def __enter__(self) -> Self:
@@ -198,7 +199,7 @@ class Front:
             [REDLANE, *session, "mcp", *options, *self.options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=self.home.environment(),
+            env=self.home.environment(self.env),
             cwd=self.home.user,
         )
         assert self.process.stdout is not None

@@ -344,6 +344,18 @@ def test_a_megabyte_passes_in_both_directions(front: Front) -> None:
     assert answer.json["result"]["structuredContent"] == {"a": text}
 
 
+def test_an_event_of_megabytes_passes(shared: Home) -> None:
+    text = "x" * 5_000_000
+
+    def answer(it: Serving) -> None:
+        it.begin()
+        it.write(event(result(1, text=text)))
+        it.end()
+
+    with serving(answer) as server, Front(shared, server.url) as front:
+        assert front.ask(request(1, "x")).messages == [result(1, text=text)]
+
+
 def test_many_clients_at_once_are_all_answered(front: Front) -> None:
     asked = [in_background(front.ask, call(1, "echo", a=f"n {n}")) for n in range(30)]
     found = []

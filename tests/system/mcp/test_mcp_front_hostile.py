@@ -45,6 +45,7 @@ def by_hand(*pieces: bytes, hang: bool = False) -> Callable[[Serving], None]:
 
 
 TYPE = "application/json"
+ECHOED = {"content": [{"type": "text", "text": "{}"}], "structuredContent": {}}
 JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 GOOD = json.dumps(result(1)).encode()
 WRONG = {
@@ -139,14 +140,35 @@ def test_a_server_that_is_not_there_is_an_error(shared: Home) -> None:
     assert "refused" in got.json["error"]["message"]
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(
-    shared: Home, tls_server: str
+def test_a_certificate_must_be_vouched_for(
+    shared: Home, tls_server: str, tmp_path: Path
 ) -> None:
     with Front(shared, tls_server) as front:
         got = front.ask(call(1, "a"))
+    trusting = {"SSL_CERT_FILE": str(tmp_path / "only.pem")}
+    with Front(shared, tls_server, env=trusting) as front:
+        assert front.ask(call(1, "a")).json == result(1, **ECHOED)
+    elsewhere = tls_server.replace("127.0.0.1", "localhost")
+    with Front(shared, elsewhere, env=trusting) as front:
+        other = front.ask(call(1, "a"))
 
-    assert got.status == 502
-    assert "certificate is not trusted" in got.json["error"]["message"]
+    for each in (got, other):
+        assert each.status == 502
+        assert "certificate is not trusted" in each.json["error"]["message"]
+
+
+def test_the_proxy_of_the_environment_is_followed(shared: Home) -> None:
+    with serving() as proxy:
+        way = f"http://someone:a%20b@127.0.0.1:{proxy.server_port}"
+        env = {"HTTP_PROXY": way, "http_proxy": way, "NO_PROXY": "", "no_proxy": ""}
+        with Front(shared, "http://elsewhere.example/mcp", env=env) as front:
+            got = front.ask(call(1, "a"), Proxy_Authorization="Basic of-the-client")
+
+    (asked,) = proxy.requests
+    assert got.json["id"] == 1
+    assert asked.path == "http://elsewhere.example/mcp"
+    assert asked.headers["Host"] == "elsewhere.example"
+    assert asked.headers["Proxy-Authorization"] == "Basic c29tZW9uZTphIGI="
 
 
 @pytest.fixture

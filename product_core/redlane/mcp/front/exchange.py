@@ -54,6 +54,7 @@ class Exchange:
         self.status = 0
         self.fields: Sequence[Field] = ()
         self.held = 0
+        self.problem: str | None = None
         self.call: Call | None = None
         self.passing: Passing | None = None
         self._body: bytearray | None = None
@@ -81,7 +82,7 @@ class Exchange:
 
     def look(self) -> None:
         """Read on when the client has taken enough."""
-        while self._owed and self.reply.pending < _ENOUGH_BYTES:
+        while self._owed and self._pending < _ENOUGH_BYTES:
             self._owed -= 1
             if self.call is not None:
                 self.call.more()
@@ -102,8 +103,12 @@ class Exchange:
     @property
     def is_held(self) -> bool:
         """Whether something waits for a decision."""
-        passing = self.passing
-        return bool(self.held or (passing is not None and passing.held))
+        return bool(self.held or (self.passing is not None and self.passing.is_held))
+
+    @property
+    def _pending(self) -> int:
+        """How much waits for the client, or to be decided before it may have it."""
+        return self.reply.pending if self.passing is None else self.passing.behind
 
     # What the kinds of requests differ in.
 
@@ -121,10 +126,6 @@ class Exchange:
 
     def take_body(self, status: int, body: bytes) -> None:
         """The server has answered with something else than a stream."""
-        raise NotImplementedError
-
-    def end_stream(self, problem: str | None) -> None:
-        """The server's stream has ended."""
         raise NotImplementedError
 
     def fail(self, reason: str, status: int = HTTPStatus.BAD_GATEWAY) -> None:
@@ -188,8 +189,9 @@ class Exchange:
     def ended(self, problem: str | None) -> None:
         """The answer is over."""
         self.call = None
+        self.problem = problem
         if self.passing is not None:
-            self.end_stream(problem)
+            self.settle()
         elif problem is not None:
             self.fail(f"gives no answer: {problem}")
         else:
@@ -231,7 +233,7 @@ class Exchange:
     def _passing(self) -> Passing:
         again = self.request.head.has("last-event-id")
         made = self.answers(again=again)
-        return Passing(self.reply, made, self.endpoint, self.settle)
+        return Passing(self.reply, made, self.endpoint, self.settle, self.fail)
 
 
 class _Silence(Way):

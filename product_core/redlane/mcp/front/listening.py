@@ -43,7 +43,6 @@ class Listening(_Bodiless):
     """One GET: a standing stream, one that is resumed, or a session of HTTP+SSE."""
 
     _token = ""
-    _problem: str | None = None
 
     def start(self) -> None:
         """Ask the server for the stream."""
@@ -69,15 +68,10 @@ class Listening(_Bodiless):
         else:
             super().take_body(status, body)
 
-    def end_stream(self, problem: str | None) -> None:
-        """End as the server does."""
-        self._problem = problem
-        self.settle()
-
     def settle(self) -> None:
-        """End, if the server has and nothing is held."""
+        """End as the server has, if it has and nothing is held."""
         if self.call is None and not self.is_held:
-            if self._problem is None:
+            if self.problem is None:
                 self.reply.end()
             else:
                 self.reply.cut()

@@ -1,8 +1,9 @@
 """A stream of events from the server to a client, each message judged."""
 
+from collections import deque
 from collections.abc import Callable
 
-from redlane.mcp.frames import Frame
+from redlane.mcp.frames import Frame, FrameError
 from redlane.mcp.front.events import ALIVE, Event, Events, spelt
 from redlane.mcp.front.reply import Reply
 from redlane.mcp.server_side import ServerSide
@@ -12,6 +13,7 @@ __all__ = ["Passing"]
 
 _MESSAGE = frozenset({"", "message"})
 _ENDPOINT = "endpoint"
+_MOST_HELD = 24
 
 
 class Passing:
@@ -23,31 +25,61 @@ class Passing:
         answers: ServerSide,
         endpoint: Callable[[str], str | None],
         settled: Callable[[], None],
+        failed: Callable[[str], None],
     ) -> None:
         """Judge by `answers`; `settled` is called when nothing is held any more.
 
         `endpoint` makes of where the server wants messages where we want them; None:
-        it may not say so.
+        it may not say so. `failed` is told what the server must not send.
         """
+        self._reply = reply
         self._answers = answers
         self._endpoint = endpoint
         self._settled = settled
+        self._failed = failed
         self._events = Events()
+        self._waiting: deque[Event] = deque()
+        self._waiting_bytes = 0
+        self._held = 0
         self.stream = Stream(reply)
-        self.held = 0
-        """How many events are held."""
         self.can_be_resumed = False
         """Whether a client that lost it could ask for the rest."""
 
     @property
     def pending(self) -> int:
         """How much is kept."""
-        return self._events.pending + self.stream.pending
+        return self._events.pending + self.behind
+
+    @property
+    def behind(self) -> int:
+        """How much of what is whole has not gone out yet."""
+        return self._waiting_bytes + self.stream.pending
+
+    @property
+    def is_held(self) -> bool:
+        """Whether something waits for a decision, or to be asked about."""
+        return bool(self._held or self._waiting)
 
     def feed(self, data: bytes) -> None:
-        """Pass on what has come; raises FrameError."""
-        for event in self._events.feed(data):
-            self._take(event)
+        """Pass on what has come."""
+        try:
+            for event in self._events.feed(data):
+                self._waiting.append(event)
+                self._waiting_bytes += len(event.data)
+        except FrameError as error:
+            self._failed(f"sent {error}")
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Have judged what waits, a few at a time: others want to ask, too."""
+        try:
+            while self._waiting and self._held < _MOST_HELD:
+                event = self._waiting.popleft()
+                self._waiting_bytes -= len(event.data)
+                if not self._reply.is_over:
+                    self._take(event)
+        except FrameError as error:
+            self._failed(f"sent {error}")
 
     def _take(self, event: Event) -> None:
         self.can_be_resumed |= bool(event.id)
@@ -77,12 +109,13 @@ class Passing:
 
     def hold(self) -> None:
         """One more is held."""
-        self.held += 1
+        self._held += 1
 
     def release(self) -> None:
         """One less."""
-        self.held -= 1
-        if not self.held:
+        self._held -= 1
+        self._go_on()
+        if not self.is_held:
             self._settled()
 
 

@@ -13,6 +13,7 @@ from redlane.mcp.front.events import Event, spelt
 from redlane.mcp.front.exchange import JSON, Exchange
 from redlane.mcp.front.fields import media_type
 from redlane.mcp.front.heads import RefusedError, Request
+from redlane.mcp.front.passing import Passing
 from redlane.mcp.front.reply import Reply
 from redlane.mcp.front.sessions import Session
 from redlane.mcp.front.upstream import Upstream
@@ -95,7 +96,7 @@ class Posting(Exchange):
         if self.is_held or self.call is not None or self.reply.is_over:
             return
         if self.passing is not None:
-            self.reply.end()
+            self._end_stream(self.passing, self.problem)
         elif self._said:
             self.reply.say(HTTPStatus.OK, self.fields, self._said)
         else:
@@ -115,17 +116,15 @@ class Posting(Exchange):
         else:
             self.fail(f"answers {_told(status)}", status)
 
-    def end_stream(self, problem: str | None) -> None:
+    def _end_stream(self, passing: Passing, problem: str | None) -> None:
         """End as the server does; who gets no answer any more is told so."""
-        passing = self.passing
-        assert passing is not None  # noqa: S101  # it is that which has ended
         if not passing.can_be_resumed:
             line = self._no_answer(problem or _NO_ANSWER)
             passing.stream.send(line and spelt(Event(line, "message")))
         if problem is not None and passing.can_be_resumed:
             self.reply.cut()
         else:
-            self.settle()
+            self.reply.end()
 
     def fail(self, reason: str, status: int = HTTPStatus.BAD_GATEWAY) -> None:
         """Answer with an error, and let go."""
