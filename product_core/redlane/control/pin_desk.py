@@ -240,6 +240,8 @@ def _tool(blob: bytes) -> ListedTool:
     name = value.get("name") if isinstance(value, dict) else None
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
         raise QuestionError("a tool has no name of usual length")
+    if sum(each.casefold() == "name" for each in value) > 1:
+        raise QuestionError("a tool has a name that only some readers see")
     text = canonical(value)
     if len(text) > _LONGEST_DEFINITION:
         raise QuestionError(
@@ -254,4 +256,5 @@ def _check_names(tools: Iterable[ListedTool]) -> None:
     texts: dict[str, str] = {}
     for tool in tools:
         if texts.setdefault(tool.name, tool.text) != tool.text:
-            raise QuestionError(f"tool {one_line(repr(tool.name))} is listed twice")
+            # Its name is a text of the server's: the reason goes where nobody judges.
+            raise QuestionError("a tool is listed twice, and not alike")

@@ -67,7 +67,7 @@ class Asked:
         for message in messages:
             key = key_of(message.id)
             name = self._waiting.pop(key, None) or self._cancelled.pop(key, None)
-            if name is None and message.id is None and "error" in message.body:
+            if name is None and _is_about_nothing(message):
                 name = "what it could not read"
             if name is None:
                 return None
@@ -88,6 +88,12 @@ class Replayed:
         for each in messages:
             names += self._asked.take([each]) or (_guess(each),)
         return tuple(names)
+
+
+def _is_about_nothing(answer: Message) -> bool:
+    """Whether it is an error about what the server could not read, and no more."""
+    body = answer.body
+    return answer.id is None and "error" in body and "result" not in body
 
 
 def _guess(answer: Message) -> str:

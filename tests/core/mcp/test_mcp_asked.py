@@ -51,6 +51,7 @@ def test_only_an_error_may_be_about_nothing() -> None:
 
     assert asked.take([answer(None, error={})])
     assert asked.take([answer(None)]) is None
+    assert asked.take([answer(None, error={}, result={"tools": []})]) is None
     assert asked.take([]) == ()
 
 

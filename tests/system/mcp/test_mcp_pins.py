@@ -209,8 +209,16 @@ def test_an_id_that_is_used_twice_hides_no_listing(site: Site) -> None:
 
 @pytest.mark.parametrize(
     "tool",
-    [7, None, {}, {"name": ""}, {"name": 5}, {"name": "n" * 300}],
-    ids=["number", "null", "empty", "no-name", "odd-name", "long-name"],
+    [
+        7,
+        None,
+        {},
+        {"name": ""},
+        {"name": 5},
+        {"name": "n" * 300},
+        {"name": "n", "Name": "m"},
+    ],
+    ids=["number", "null", "empty", "no-name", "odd-name", "long-name", "two-names"],
 )
 def test_what_cannot_be_pinned_is_left_out(site: Site, tool: object) -> None:
     site.offer(site.tool("read"), tool)
@@ -229,7 +237,9 @@ def test_a_definition_that_is_too_long_is_left_out(site: Site) -> None:
 def test_two_tools_of_one_name_block_the_listing(site: Site) -> None:
     site.offer(site.tool("read"), site.tool("read", "other"))
 
-    assert "listed twice" in tools(site.start())["error"]["message"]
+    error = tools(site.start())["error"]
+    assert "listed twice" in error["message"]
+    assert f"read{site.number}" not in json.dumps(error), "a text that nobody judged"
 
 
 def test_pins_outlive_a_killed_daemon(daemon: Home, make: Make) -> None:
