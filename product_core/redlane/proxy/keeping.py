@@ -29,6 +29,7 @@ __all__ = [
     "RequestBodyHook",
     "count_bodies",
     "may_keep",
+    "owner_of",
     "share_of_nobody",
 ]
 
@@ -41,6 +42,7 @@ NO_ROOM = Answer(
 )
 _NOBODY = ""
 _BUDGETS: WeakKeyDictionary[Client, Budget] = WeakKeyDictionary()
+_OWNERS: WeakKeyDictionary[Client, str] = WeakKeyDictionary()
 
 
 @dataclass
@@ -60,20 +62,29 @@ def may_keep(flow: http.HTTPFlow, size: int) -> bool:
     size += len(flow.request.data.content or b"")
     share: Share | None = flow.metadata.get(_KEPT)
     if share is None:
-        asker: Asker | None = flow.metadata.get(ASKER)
         budget = _BUDGETS.get(flow.client_conn)
         if budget is None or not size:
             return True
-        session = ((asker and asker.credential) or "").partition(":")[0]
-        share = budget.share(session, flow.client_conn.id)
+        share = budget.share(_session_of(flow), flow.client_conn.id)
         flow.metadata[_KEPT] = share
     return share.keep(size)
+
+
+def owner_of(client: Client) -> str:
+    """The session that a client's last request was of."""
+    return _OWNERS.get(client, _NOBODY)
 
 
 def share_of_nobody(client: Client) -> Share | None:
     """A share for what cannot be read yet: nobody can tell whose it is."""
     budget = _BUDGETS.get(client)
     return None if budget is None else budget.share(_NOBODY, client.id)
+
+
+def _session_of(flow: http.HTTPFlow) -> str:
+    asker: Asker | None = flow.metadata.get(ASKER)
+    credential = _NOBODY if asker is None else asker.credential or _NOBODY
+    return credential.partition(":")[0]
 
 
 def _over(flow: http.HTTPFlow) -> None:
@@ -91,6 +102,7 @@ class KeptStream(JudgedStream):
     ) -> layer.CommandGenerator[None]:
         """Have it asked who sends a body, before any of it is taken."""
         yield from super().state_wait_for_request_headers(event)
+        _OWNERS[self.context.client] = _session_of(self.flow)
         is_on = self.client_state == self.state_consume_request_body
         if event.end_stream or not is_on:
             return

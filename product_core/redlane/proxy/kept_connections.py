@@ -7,10 +7,11 @@ from typing import Any
 from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands
 
-from redlane.proxy.budget import Budget
+from redlane.proxy.budget import Budget, Share
 from redlane.proxy.connections import JudgedConnection
 from redlane.proxy.http2 import waiting_bytes
-from redlane.proxy.keeping import count_bodies
+from redlane.proxy.keeping import count_bodies, owner_of
+from redlane.proxy.waiting import held_bytes
 
 __all__ = ["KeptConnection"]
 
@@ -19,6 +20,9 @@ _FIRST_SECONDS = 30.0
 
 _LAST_SECONDS = 30.0
 """How long a server that is left may take in what was sent to it before."""
+
+_FREE_BYTES = 64 * 1024
+"""How much may wait for a hook on each connection; what is more is counted."""
 
 _BEFORE_REQUESTS = frozenset({"client_connected", "next_layer", "client_disconnected"})
 
@@ -32,6 +36,7 @@ class KeptConnection(JudgedConnection):
         self._budget = budget
         self._leaving: set[asyncio.StreamWriter] = set()
         self._deadline: asyncio.TimerHandle | None = None
+        self._held: Share | None = None
         count_bodies(self.client, budget)
 
     async def handle_client(self) -> None:
@@ -98,6 +103,23 @@ class KeptConnection(JudgedConnection):
         in_layers = waiting_bytes(client, to_client=True)
         if not in_layers and not waiting_bytes(client, to_client=False):
             self._budget.drained(client.id)
+
+    async def _room(self) -> None:
+        """Wait, too, while what waits here has no room among all of its session."""
+        await super()._room()
+        while not self._may_hold():
+            self._moved.clear()
+            await self._moved.wait()
+
+    def _may_hold(self) -> bool:
+        client = self.client
+        size = held_bytes(client, from_client=True)
+        size += held_bytes(client, from_client=False)
+        if self._held is None:
+            if size <= _FREE_BYTES:
+                return True
+            self._held = self._budget.share(owner_of(client), client.id)
+        return self._held.keep(size) or size <= _FREE_BYTES
 
 
 def _unsent(writer: asyncio.StreamWriter) -> bool:

@@ -2,13 +2,17 @@
 
 import select
 import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
+from typing import Any
 
 import pytest
 from proxy_process import ALLOW, ProxyProcess, exchange, proxy_process
 from proxy_roads import CLOSE, Origin, memory_of, request
+
+from redlane.control.proxy_frames import ProxyFrame
 
 LIMIT = 8_000_000
 LONG = b"x" * 7_900_000
@@ -138,6 +142,30 @@ def test_bodies_of_one_session_have_a_sum(proxy: ProxyProcess, origin: Origin) -
     body = b"body"
     head = request(origin, CLOSE + SENT % len(body), b"POST")
     assert exchange(proxy.port, head + body).endswith(b"fine")
+
+
+def test_what_waits_for_a_decision_has_a_sum(
+    proxy: ProxyProcess, origin: Origin
+) -> None:
+    proxy.settle(max_buffer_bytes=100_000)
+    over = threading.Event()
+
+    def answer(frame: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+        if frame.document["kind"] != "who":
+            over.wait(60)
+        return ALLOW, []
+
+    proxy.answer = answer
+    before = memory_of(proxy.process.pid)
+    with ExitStack() as stack:
+        stack.callback(over.set)
+        for _ in range(80):
+            each = connected(stack, proxy)
+            each.sendall(request(origin, SENT % len(LONG), b"POST"))
+            each.settimeout(0.2)
+            with suppress(OSError):
+                each.sendall(LONG)
+    assert memory_of(proxy.process.pid) < before + 150_000_000
 
 
 def test_answers_of_one_session_have_a_sum(proxy: ProxyProcess, origin: Origin) -> None:
