@@ -18,6 +18,7 @@ from redlane.proxy.agreeing import codings_of, unreadable
 from redlane.proxy.answers import error_answer, error_page, refusal_response
 from redlane.proxy.by_events import EventStream, event_stream
 from redlane.proxy.judge import Answer, Asker, Judge
+from redlane.proxy.keeping import ASKER
 from redlane.proxy.requests import Requests, is_of_provider
 from redlane.proxy.responses import Responses
 from redlane.proxy.settings import ProxySettings
@@ -26,7 +27,7 @@ from redlane.proxy.websockets import end_of
 
 __all__ = ["Judging"]
 
-_ASKER, _EVENTS, _DONE = "redlane-asker", "redlane-events", "redlane-done"
+_EVENTS, _DONE = "redlane-events", "redlane-done"
 _POLICY_VIOLATION, _TOO_LARGE = 1008, 1009
 _BAD_GATEWAY = 502
 
@@ -99,7 +100,7 @@ class Judging:
     async def http_connect_error(self, flow: http.HTTPFlow) -> None:
         """Say why there is no tunnel, where mitmproxy speaks of its own options."""
         response = response_of(flow)
-        if response.status_code == _BAD_GATEWAY and _ASKER in flow.metadata:
+        if response.status_code == _BAD_GATEWAY and ASKER in flow.metadata:
             reason = flow.server_conn.error or "no connection"
             target = f"{flow.request.host}:{flow.request.port}"
             message = f"cannot connect to {target}: {reason}"
@@ -232,7 +233,7 @@ class Judging:
 
     def _asker(self, flow: http.HTTPFlow) -> Asker:
         """Who sends a request; the credentials go no further than here."""
-        known: Asker | None = flow.metadata.get(_ASKER)
+        known: Asker | None = flow.metadata.get(ASKER)
         if known is not None:
             return known
         given = flow.request.headers.pop("proxy-authorization", None)
@@ -243,7 +244,7 @@ class Judging:
             peer = client.peername
             credential = None if given is None else _credential(given)
             asker = Asker(credential, (str(peer[0]), int(peer[1])), client.id)
-        flow.metadata[_ASKER] = asker
+        flow.metadata[ASKER] = asker
         return asker
 
 
