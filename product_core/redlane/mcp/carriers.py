@@ -51,7 +51,10 @@ _LEAST_BASE64 = 16
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _SPACE = re.compile(r"[ \t\r\n]+")
 _STRANGE = re.compile(r"[^A-Za-z0-9+/_-]+")
+_MOST_PIECES = 1_000
 _SEAM = 2_000
+"""How much of the ends of a long text belongs to the next one as well."""
+
 _MOST_WHOLE = 1e21
 """Below this, a whole number is written by its digits."""
 
@@ -140,6 +143,7 @@ class _Found:
     names: dict[str, None] = field(default_factory=dict)
     data: dict[bytes, None] = field(default_factory=dict)
     blocks: list[str] = field(default_factory=list)
+    loose: int = 0
 
     def add(self, name: str, value: object) -> None:
         """Add what is in one field, however deep; the reader bounds the depth."""
@@ -193,13 +197,15 @@ class _Found:
     def _add_loose(self, name: str, value: str) -> None:
         """Add what clients decode that pass over whatever is no base64."""
         whole = _STRANGE.sub("", value)
-        parts = [_bytes_of(each) for each in value.split("=")]
-        for data in (_bytes_of(whole), b"".join(parts)):
-            text = _text_of(data)
-            if text is not None and len(whole) >= _LEAST_BASE64:
-                self.data |= dict.fromkeys((data, *message_texts((data,))))
-            elif name == _CARRIER and data:
-                self.data |= dict.fromkeys((data, *_other_texts(data)))
+        if name != _CARRIER and len(whole) < _LEAST_BASE64:
+            return
+        parts = [_bytes_of(each) for each in value.split("=", _MOST_PIECES)]
+        for data in dict.fromkeys((_bytes_of(whole), b"".join(parts))):
+            if data and (name == _CARRIER or _text_of(data) is not None):
+                self.data[data] = None
+                self.loose += 1
+                if self.loose <= _MOST_PIECES:
+                    self.data |= dict.fromkeys(_other_texts(data))
 
 
 def _is_form(name: str, value: str) -> bool:
