@@ -11,7 +11,12 @@ from redlane.errors import RedlaneError
 from redlane.mcp.frames import Frame, Kind
 from redlane.patterns import compile_pattern
 
-__all__ = ["Schemas"]
+__all__ = ["PARAMETER", "Schemas"]
+
+PARAMETER = "mcp-param-"
+"""How fields of a head begin that repeat arguments, as `x-mcp-header` names them."""
+
+_HEADER = "x-mcp-header"
 
 _MOST_TOOLS = 1_000
 _DEEPEST = 32
@@ -48,6 +53,18 @@ class Schemas:
     def left_out(self, tool: object) -> str:
         """Why a tool was left out; "" for one that was not."""
         return self._left_out.get(tool, "") if isinstance(tool, str) else ""
+
+    def fields(self, tool: object) -> dict[str, str]:
+        """The argument that a field of a head repeats, by that in lower case."""
+        schema = self._known.get(tool, {}) if isinstance(tool, str) else {}
+        properties = schema.get("properties")
+        return {
+            f"{PARAMETER}{each[_HEADER].lower()}": name
+            for name, each in (
+                properties.items() if isinstance(properties, dict) else ()
+            )
+            if isinstance(each, dict) and isinstance(each.get(_HEADER), str)
+        }
 
     def problem(self, tool: object, before: object, after: object) -> str | None:
         """Why the arguments `after` do not fit, of which some strings were changed."""

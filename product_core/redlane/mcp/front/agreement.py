@@ -8,24 +8,27 @@ judged, which is the body.
 import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
 from redlane.errors import ContentError
 from redlane.mcp.frames import Frame, Message
 from redlane.mcp.front.heads import Field, Head
+from redlane.mcp.schemas import PARAMETER, Schemas
 
 __all__ = ["disagreement", "rewritten_fields"]
 
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_PARAMETER = "mcp-param-"
 _WRAPPED = re.compile(r"=\?base64\?(.*)\?=")
 _PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 
 
-def disagreement(head: Head, frame: Frame) -> str | None:
-    """What the fields say otherwise than the body; None when they agree."""
+def disagreement(head: Head, frame: Frame, schemas: Schemas) -> str | None:
+    """What the fields say otherwise than the body; None when they agree.
+
+    By the tool's schema, if it is known, a field repeats one argument and no other.
+    """
     told = [name for name in _told(head) if head.has(name)]
     if not told:
         return None
@@ -34,14 +37,17 @@ def disagreement(head: Head, frame: Frame) -> str | None:
             return None
         return f"{told[-1]} stands before a batch"
     message = frame.messages[0]
-    return next((each for each in told if not _agrees(head, each, message)), None)
+    known = schemas.fields(message.params.get("name"))
+    return next(
+        (each for each in told if not _agrees(head, each, message, known)), None
+    )
 
 
 def rewritten_fields(head: Head, before: Frame, after: Frame) -> tuple[Field, ...]:
     """The fields as they fit a call that was rewritten; raises ContentError."""
     return tuple(
         (name, _again(value, before, after))
-        if name.lower().startswith(_PARAMETER)
+        if name.lower().startswith(PARAMETER)
         else (name, value)
         for name, value in head.fields
     )
@@ -53,11 +59,11 @@ def _told(head: Head) -> list[str]:
         "mcp-protocol-version",
         "mcp-method",
         "mcp-name",
-        *(each for each in parameters if each.startswith(_PARAMETER)),
+        *(each for each in parameters if each.startswith(PARAMETER)),
     ]
 
 
-def _agrees(head: Head, field: str, message: Message) -> bool:
+def _agrees(head: Head, field: str, message: Message, known: Mapping[str, str]) -> bool:
     value = _unwrapped(head.get(field))
     if field == "mcp-protocol-version":
         meta = message.params.get("_meta")
@@ -70,8 +76,11 @@ def _agrees(head: Head, field: str, message: Message) -> bool:
         if key is None:
             return value in message.params.values()
         return value == message.params.get(key)
+    arguments = message.params.get("arguments")
+    if field in known and isinstance(arguments, dict):
+        arguments = arguments.get(known[field], ())
     return value is not None and any(
-        _is_spelt(value, each) for each in _scalars(message.params.get("arguments"))
+        _is_spelt(value, each) for each in _scalars(arguments)
     )
 
 

@@ -55,7 +55,7 @@ class Posting(Exchange):
         self.share.resize(len(self.request.body))
         self._frame = frame = read_frame(self.request.body, in_lines=False)
         self._asked = _only_asked(frame)
-        field = disagreement(head, frame)
+        field = disagreement(head, frame, desk.schemas)
         if field is not None:
             why = f"the field {field} says another than the body"
             self.reply.say(HTTPStatus.BAD_REQUEST, (), mismatched(frame, why))
