@@ -54,6 +54,7 @@ class LaneServer:
         By `counted` the questions of one user are bounded, and what they hold.
         """
         self._take_back = take_back
+        self._counted = counted
         self._crowd = Crowd(_MOST_OF_USER, counted)
         self._room = Room(_MOST_BYTES_OF_USER, counted)
         self._lock = threading.Lock()
@@ -126,15 +127,23 @@ class LaneServer:
         left = body_length(head) - length
         document = read_document(incoming.take(length))
         session = desk.session(document)
+        if session is None:
+            incoming.skip(left)
+            _send(lane, desk.refusal())
+            return True
+        if self._counted(session.id) is None:  # as on a daemon of one user
+            frame = frame_of(document, incoming.take(left))
+            _send(lane, self._answered(lane, desk, frame, session))
+            return True
         with ExitStack() as stack:
-            full = "" if session is None else self._why_full(stack, session, left)
-            if session is None or full:
+            full = self._why_full(stack, session, left)
+            if full:
                 incoming.skip(left)
-                answer = block_frame(full) if full else desk.refusal()
+                answer = block_frame(full)
             else:
                 frame = frame_of(document, incoming.take(left))
                 answer = self._answered(lane, desk, frame, session)
-            lane.sendall(b"".join(pack(answer.document, answer.blobs)))
+            _send(lane, answer)
         return True
 
     def _why_full(self, stack: ExitStack, session: Session, size: int) -> str:
@@ -156,3 +165,7 @@ class LaneServer:
                 hangup.call(lambda: self._take_back(review.id))
 
             return desk.answer(frame, on_hold, session)
+
+
+def _send(lane: socket.socket, answer: ProxyFrame) -> None:
+    lane.sendall(b"".join(pack(answer.document, answer.blobs)))

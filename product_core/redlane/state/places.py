@@ -6,8 +6,6 @@ its share waits for itself and for nobody else; past a bound it is refused.
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from redlane.state.shares import Share, share_of_session
 
@@ -42,18 +40,12 @@ class Places:
         self._waiting: Counter[str] = Counter()
         self._changed = threading.Condition()
 
-    @contextmanager
-    def one(self, session: str) -> Iterator[bool]:
+    def one(self, session: str) -> "_Place":
         """A place for as long as the block lasts; False when there was none."""
-        share = self._share(session)
-        entered = self._enter(share)
-        try:
-            yield entered
-        finally:
-            if entered:
-                self._leave(share)
+        return _Place(self, self._share(session))
 
-    def _enter(self, session: str) -> bool:
+    def enter(self, session: str) -> bool:
+        """Take a place of a share, which `leave` gives back; False: there was none."""
         with self._changed:
             if not self._is_full(session):
                 self._running[session] += 1
@@ -73,10 +65,30 @@ class Places:
     def _is_full(self, session: str) -> bool:
         return self._running[session] >= self._most_at_once
 
-    def _leave(self, session: str) -> None:
+    def leave(self, session: str) -> None:
+        """Give a place back."""
         with self._changed:
             _subtract(self._running, session)
             self._changed.notify_all()
+
+
+class _Place:
+    """One place of a share. Every verdict takes one, so that it is no generator."""
+
+    __slots__ = ("_is_taken", "_places", "_share")
+
+    def __init__(self, places: Places, share: str) -> None:
+        self._places = places
+        self._share = share
+        self._is_taken = False
+
+    def __enter__(self) -> bool:
+        self._is_taken = self._places.enter(self._share)
+        return self._is_taken
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_taken:
+            self._places.leave(self._share)
 
 
 def _subtract(counter: "Counter[str]", name: str) -> None:
