@@ -179,7 +179,9 @@ def test_a_stream_without_a_question_has_no_answers(shared: Home) -> None:
         again = front.ask(None, "GET", Mcp_Session_Id="s", Last_Event_ID="e")
 
     assert got.messages == [{"method": "n"}]
-    assert again.messages == [result(1, a="b"), {"method": "n"}]
+    # Events without ids may overtake one that is still being judged.
+    wanted = [result(1, a="b"), {"method": "n"}]
+    assert sorted(again.messages, key=str) == sorted(wanted, key=str)
 
 
 def test_a_resumed_stream_is_judged_again(shared: Home) -> None:
