@@ -1,5 +1,6 @@
 """One request of a client that goes to the server, and what comes back."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -34,7 +35,7 @@ _OF_REQUEST = frozenset(
 )
 
 
-class Exchange:
+class Exchange(ABC):
     """Told by the connection of the client what happens there.
 
     What the server answers is told by `upstream`, as `Listener` has it.
@@ -64,9 +65,9 @@ class Exchange:
 
     # What the client's connection tells.
 
+    @abstractmethod
     def start(self) -> None:
         """Serve the request; raises RefusedError, FrameError, NoRoomError."""
-        raise NotImplementedError
 
     def lost(self) -> None:
         """The client has gone: what is held for it is taken back."""
@@ -121,16 +122,17 @@ class Exchange:
     def _may_stream(self) -> bool:
         return self.reply.is_begun
 
+    @abstractmethod
     def settle(self) -> None:
         """Nothing is held any more, or nothing comes of what was."""
 
+    @abstractmethod
     def take_body(self, status: int, body: bytes) -> None:
         """The server has answered with something else than a stream."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fail(self, reason: str, status: int = HTTPStatus.BAD_GATEWAY) -> None:
         """Say that there is no answer, and why."""
-        raise NotImplementedError
 
     def endpoint(self, reference: str) -> str | None:
         """Where clients send messages, if this is a stream of HTTP+SSE."""

@@ -95,6 +95,9 @@ class Ending(_Bodiless):
             self.desk.sessions.drop(self.request.head.get("mcp-session-id"))
         super().take_body(status, body)
 
+    def settle(self) -> None:
+        """Nothing passes here that could be held."""
+
     def _is_wanted(self, kind: str) -> bool:
         del kind
         return False
