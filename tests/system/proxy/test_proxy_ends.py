@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,24 +11,10 @@ import pytest
 from proxy_process import (
     ALLOW,
     ProxyProcess,
-    proxy_process,
 )
 from proxy_roads import BAD, Origin, got, request
 
 from redlane.control.proxy_frames import ProxyFrame
-
-
-@pytest.fixture
-def proxy() -> Iterator[ProxyProcess]:
-    with proxy_process() as made:
-        yield made
-
-
-@pytest.fixture
-def origin() -> Iterator[Origin]:
-    made = Origin()
-    yield made
-    made.server.close()
 
 
 def unread(proxy: ProxyProcess, data: bytes, most: int) -> int:

@@ -24,12 +24,6 @@ from redlane.control.proxy_frames import ProxyFrame
 
 
 @pytest.fixture
-def proxy() -> Iterator[ProxyProcess]:
-    with proxy_process() as made:
-        yield made
-
-
-@pytest.fixture
 def origin() -> Iterator["Origin"]:
     made = Origin()
     yield made

@@ -5,7 +5,6 @@ import socket
 import threading
 import time
 import zlib
-from collections.abc import Iterator
 from contextlib import suppress
 
 import brotli
@@ -14,22 +13,8 @@ import zstandard
 from proxy_process import (
     ProxyProcess,
     exchange,
-    proxy_process,
 )
 from proxy_roads import BAD, CLOSE, Origin, got, memory_of, request
-
-
-@pytest.fixture
-def proxy() -> Iterator[ProxyProcess]:
-    with proxy_process() as made:
-        yield made
-
-
-@pytest.fixture
-def origin() -> Iterator[Origin]:
-    made = Origin()
-    yield made
-    made.server.close()
 
 
 def test_answer_that_begins_before_its_long_request_ends_is_judged(

@@ -6,16 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from proxy_process import ALLOW, ProxyProcess, authorization, proxy_process
+from proxy_process import ALLOW, ProxyProcess, authorization
 from proxy_roads import Origin
 
 from redlane.control.proxy_frames import ProxyFrame
-
-
-@pytest.fixture
-def proxy() -> Iterator[ProxyProcess]:
-    with proxy_process() as made:
-        yield made
 
 
 class Echo(Origin):

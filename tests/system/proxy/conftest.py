@@ -1,0 +1,20 @@
+"""A proxy with a judge behind it, and a server before it, for each test."""
+
+from collections.abc import Iterator
+
+import pytest
+from proxy_process import ProxyProcess, proxy_process
+from proxy_roads import Origin
+
+
+@pytest.fixture
+def proxy() -> Iterator[ProxyProcess]:
+    with proxy_process() as made:
+        yield made
+
+
+@pytest.fixture
+def origin() -> Iterator[Origin]:
+    made = Origin()
+    yield made
+    made.server.close()
