@@ -23,8 +23,9 @@ _MOST_ENDS = 8
 """How many pieces between borders are tried, and how many ends of the run: what it
 begins with may be a path."""
 _HEX = re.compile(r"[0-9a-fA-F]++")
+_NEXT = "[ :,-]{1,2}(?:0x)?[0-9a-fA-F]{2}"
 _SEPARATED = re.compile(
-    r"[0-9a-fA-F]{2}(?<![0-9a-wyzA-Z]..)(?:[ :,-]{1,2}(?:0x)?[0-9a-fA-F]{2}){7,}+"
+    rf"[0-9a-fA-F]{{2}}(?<![0-9a-wyzA-Z]..)(?:{_NEXT}){{7}}(?:{_NEXT}|)*+"
 )
 _NOT_HEX = re.compile(r"0x|[ :,-]")
 _BASE32 = re.compile(r"[A-Z2-7]{16,}|[a-z2-7]{16,}")
@@ -120,7 +121,7 @@ def _word(least: int) -> "re2._Regexp":
 def _runs(least: int) -> re.Pattern[str]:
     """Runs, and several lines of them; it matches wherever so many letters stand."""
     return re.compile(
-        rf"(?<!{_ALPHABET})(?:{_ALPHABET}{{{_WRAPPED},}}+(?:\n{_ALPHABET}++)*+"
+        rf"(?<!{_ALPHABET})(?:{_ALPHABET}{{{_WRAPPED},}}+(?:\n{_ALPHABET}++|)*+"
         rf"|{_ALPHABET}{{{least},}}+)"
     )
 

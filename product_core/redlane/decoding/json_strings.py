@@ -11,7 +11,7 @@ from redlane.decoding.scanning import Table, replaced, rounds
 
 __all__ = ["json_pieces", "json_strings", "without_escapes"]
 
-_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)"?+', re.DOTALL)
+_STRING = re.compile(r'"((?:[^"\\]++|\\.|)*+)"?+', re.DOTALL)
 _ESCAPE = re.compile(
     r"(\\(?:u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[^uxU]))",
     re.DOTALL,

@@ -3,6 +3,10 @@
 What is read here was written by strangers. Patterns that are used with these functions
 match something at every place where they begin to match at all, so that no text makes
 them start again and again; and pieces are few enough at a time for memory to be small.
+
+A possessive repeat of a group ends with an empty choice: `(?:a++|b|)*+`. Python before
+3.11.5 goes on behind what a round read that failed in its middle; with an empty choice
+no round fails. A lookahead with a back-reference would keep a record of every round.
 """
 
 import re

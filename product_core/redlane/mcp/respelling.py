@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 __all__ = ["elements", "fields", "respelled"]
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_STRING = re.compile(r'(?P<string>"(?:[^"\\]++|\\.)*+")(?P<colon>[ \t\n\r]*+:)?')
+_STRING = re.compile(r'(?P<string>"(?:[^"\\]++|\\.|)*+")(?P<colon>[ \t\n\r]*+:)?')
 _decode = json.JSONDecoder().raw_decode
 
 Span = tuple[int, int]

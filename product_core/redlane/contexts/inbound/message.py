@@ -11,7 +11,7 @@ __all__ = ["MessageContent", "message_texts"]
 
 _SHORT = 64 * 1024
 _LETTER = rb"[!-%'-;=-\[\]-~]"
-_PLAIN = re.compile(rb"(?:%b{0,39}+[ \t\n]++)*+%b{0,39}+" % (_LETTER, _LETTER))
+_PLAIN = re.compile(rb"(?:%b{0,39}+[ \t\n]++|)*+%b{0,39}+" % (_LETTER, _LETTER))
 """What extraction leaves as it is: no markup, no escapes, no words that may be armour.
 
 Most messages are of this kind, and are read in a fraction of the time.
