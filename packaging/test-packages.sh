@@ -2,8 +2,12 @@
 # Install the Debian packages that some tests need besides; without them those skip.
 set -eu
 
-packages="bubblewrap busybox chromium curl git jq nodejs npm openssl patch rsync sqlite3
-    tmux unzip vim wget wrk zip"
+packages="bubblewrap busybox chromium curl git jq openssl patch rsync sqlite3 tmux unzip vim
+    wget wrk zip"
+# Node.js may come from elsewhere, in packages that Debian's npm does not get along with.
+for program in node:nodejs npm:npm; do
+    command -v "${program%:*}" >/dev/null 2>&1 || packages="$packages ${program#*:}"
+done
 # Python's own tests come as a package of each version.
 python=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' || true)
 [ -z "$python" ] || packages="$packages libpython$python-testsuite"
