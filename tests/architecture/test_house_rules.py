@@ -1,30 +1,15 @@
-"""Sizes, public names and words that every file keeps to."""
+"""Sizes, public names and words that every file keeps to.
+
+Each rule is one test, which names every offender.
+"""
 
 import ast
-import subprocess
 from pathlib import Path
 
-import pytest
+from architecture.sources import functions_of, parsed, refuse, relative, tracked
 
-ROOT = Path(__file__).parents[2]
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 60
-
-
-def tracked(*patterns: str) -> list[Path]:
-    listed = subprocess.run(
-        ["git", "-c", "safe.directory=*", "ls-files", "-z", *patterns],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [ROOT / name for name in listed.stdout.split("\0") if name]
-
-
-def relative(path: Path) -> str:
-    return str(path.relative_to(ROOT))
-
 
 SOURCES = tracked("product_core/*.py", "plugins/*.py", "hub/*.py")
 CODE = tracked("*.py", "*.c", "*.h", "*.sh")
@@ -35,36 +20,55 @@ TEXT = [
 ]
 
 
-@pytest.mark.parametrize("path", CODE, ids=relative)
-def test_file_is_small(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+def test_files_are_small() -> None:
+    assert CODE
+    sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in CODE}
+    refuse(
+        f"{relative(path)}: {size} lines"
+        for path, size in sizes.items()
+        if size > MOST_LINES
+    )
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_functions_fit_on_a_screen(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    long = [
-        f"{node.name}: {node.end_lineno - node.lineno + 1}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.end_lineno is not None
+def test_functions_fit_on_a_screen() -> None:
+    refuse(each for path in SOURCES for each in long_functions(path))
+
+
+def long_functions(path: Path) -> list[str]:
+    return [
+        f"{relative(path)}: {node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for node in functions_of(parsed(path))
+        if node.end_lineno is not None
         if node.end_lineno - node.lineno >= MOST_FUNCTION_LINES
     ]
-    assert not long
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=relative)
-def test_module_says_what_it_is_for_and_what_it_offers(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree)
-    names = {
+def test_asynchronous_functions_are_measured_too() -> None:
+    tree = ast.parse("class One:\n    async def wait(self): ...\n")
+    assert [node.name for node in functions_of(tree)] == ["wait"]
+
+
+def test_modules_say_what_they_are_for() -> None:
+    refuse(relative(path) for path in SOURCES if not ast.get_docstring(parsed(path)))
+
+
+def test_modules_say_what_they_offer() -> None:
+    unnamed = {"__init__.py", "setup.py", "__main__.py"}
+    refuse(
+        relative(path)
+        for path in SOURCES
+        if path.name not in unnamed and "__all__" not in assigned(parsed(path))
+    )
+
+
+def assigned(tree: ast.Module) -> set[str]:
+    return {
         target.id
         for node in tree.body
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    if path.name not in {"__init__.py", "setup.py", "__main__.py"}:
-        assert "__all__" in names
 
 
 BOUNDARIES = {
@@ -92,10 +96,9 @@ def test_only_the_boundaries_catch_everything() -> None:
 
 
 def swallows_everything(path: Path) -> bool:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     return any(
         catches_everything(node) and not isinstance(node.body[-1], ast.Raise)
-        for node in ast.walk(tree)
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.ExceptHandler)
     )
 
@@ -107,8 +110,11 @@ def catches_everything(handler: ast.ExceptHandler) -> bool:
     return bool(names & {"Exception", "BaseException"})
 
 
-@pytest.mark.parametrize("path", TEXT, ids=relative)
-def test_no_path_of_one_machine(path: Path) -> None:
-    text = path.read_text(encoding="utf-8", errors="replace")
+def test_no_path_of_one_machine() -> None:
     homes = "/" + "work/", "/" + "root/."
-    assert not [home for home in homes if home in text]
+    refuse(
+        f"{relative(path)}: {home}"
+        for path in TEXT
+        for home in homes
+        if home in path.read_text(encoding="utf-8", errors="replace")
+    )
