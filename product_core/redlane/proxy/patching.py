@@ -1,7 +1,8 @@
 """Our layers in the place of mitmproxy's.
 
 mitmproxy makes its layers by name, and has no seam for others. So the names are set, in
-one place; the version is pinned, and the tests of this room show that it still holds.
+one place; the distribution says which versions are meant (its extra `proxy`), and the
+tests of this room show that it still holds.
 """
 
 from asyncio import selector_events
