@@ -1,6 +1,5 @@
 """The match type McpTool: an MCP tool call by server, by tool or by both."""
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,25 +14,11 @@ from redlane.api import (
     Problem,
     Reader,
     Severity,
+    first_unseen,
     hookimpl,
 )
 
 __all__ = ["McpToolMatcher", "McpToolType", "redlane_match_types"]
-
-_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_UNSEEN = (
-    (0x034F, 0x034F),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x2800, 0x2800),
-    (0x3164, 0x3164),
-    (0xFE00, 0xFE0F),
-    (0xFFA0, 0xFFA0),
-    (0xE0000, 0xE0FFF),
-)
-"""Characters that show nothing, though letters, marks or symbols by category: joiners,
-fillers, variation selectors, the blank Braille cell."""
 
 
 class McpToolType:
@@ -114,14 +99,9 @@ class McpToolMatcher:
 
 
 def _unseen(name: str) -> str | None:
-    """The first character of a name that shows nothing or turns text round, if any."""
-    for each in name:
-        code = ord(each)
-        if unicodedata.category(each) in _UNSEEN_CATEGORIES or any(
-            low <= code <= high for low, high in _UNSEEN
-        ):
-            return f"U+{code:04X}"
-    return None
+    """What to call the first character of a name that nobody sees, if there is one."""
+    found = first_unseen(name)
+    return f"U+{ord(found):04X}" if found else None
 
 
 @hookimpl

@@ -21,6 +21,7 @@ from redlane.model.supervision import (
     Judge,
     Ruling,
 )
+from redlane.model.unseen import first_unseen
 from redlane.patterns import CompiledPattern, PatternError, compile_pattern
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "ToolCall",
     "command_problems",
     "compile_pattern",
+    "first_unseen",
     "hookimpl",
     "run_all",
     "split_command",

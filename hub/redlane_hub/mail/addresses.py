@@ -13,6 +13,7 @@ from typing import Any
 
 from redlane_hub.errors import OperatorError
 from redlane_hub.mail.mailer import MailRefusedError
+from redlane_hub.unseen import DECEPTIVE, INVISIBLE
 
 __all__ = ["read_recipient", "read_sender"]
 
@@ -21,6 +22,7 @@ _LABEL = r"[A-Za-z0-9\u0080-\U0010ffff-]+"
 _MAILBOX = re.compile(
     rf"(?P<user>{_ATOM}(?:\.{_ATOM})*)@(?P<domain>{_LABEL}(?:\.{_LABEL})*)"
 )
+_UNSEEN = re.compile(f"[{INVISIBLE}{DECEPTIVE}]")
 _LETTERS_DIGITS_AND_MARKS = ("L", "N", "M")
 
 
@@ -37,8 +39,9 @@ def read_recipient(address: str) -> Address:
 
 def _is_plain(character: str) -> bool:
     """Of what is not ASCII: nothing that looks like a dot, a bracket or nothing."""
-    return character.isascii() or unicodedata.category(character).startswith(
-        _LETTERS_DIGITS_AND_MARKS
+    return character.isascii() or (
+        unicodedata.category(character).startswith(_LETTERS_DIGITS_AND_MARKS)
+        and not _UNSEEN.match(character)
     )
 
 

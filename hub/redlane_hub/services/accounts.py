@@ -25,17 +25,14 @@ from redlane_hub.services.password_rules import (
 )
 from redlane_hub.store import accounts
 from redlane_hub.store.database import Database
+from redlane_hub.unseen import DECEPTIVE, INVISIBLE
 
 __all__ = ["ADDRESS_PATTERN", "MOST_EMAIL_CHARACTERS", "Accounts", "Session"]
 
 MOST_EMAIL_CHARACTERS = 254
 """The longest address that mail can be sent to (RFC 5321)."""
 
-_UNSEEN = (
-    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
-    "\U000e0000-\U000e0fff"
-)
+_UNSEEN = rf"{INVISIBLE}{DECEPTIVE}\ufffc-\uffff"
 """What shows nothing, or reorders the rest: with it one could look like another."""
 
 _HALF = rf"[^@\s\x00-\x1f\x7f-\x9f{_UNSEEN}]+"

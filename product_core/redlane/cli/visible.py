@@ -6,11 +6,12 @@ carriage return hide its beginning, no invisible letter stand between visible on
 
 import unicodedata
 
+from redlane.model.unseen import first_unseen
+
 __all__ = ["visible"]
 
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_BLANKS = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and marks that show nothing, though their category says that they do."""
+_HIDDEN_CATEGORIES = frozenset({"Cf", "Co", "Cn"})
+"""Beside the table: what another Unicode has, and what each font draws as it likes."""
 
 
 def visible(text: str) -> str:
@@ -29,7 +30,6 @@ def _shown(letter: str) -> str:
         return letter * 2
     odd_space = letter.isspace() and letter != " "
     hidden = unicodedata.category(letter) in _HIDDEN_CATEGORIES
-    selector = 0xFE00 <= ord(letter) <= 0xFE0F or 0xE0100 <= ord(letter) <= 0xE01EF  # noqa: PLR2004  # variation selectors
-    if odd_space or hidden or selector or letter in _BLANKS:
+    if odd_space or hidden or first_unseen(letter):
         return f"⟨U+{ord(letter):04X}⟩"
     return letter

@@ -6,15 +6,11 @@ from collections.abc import Callable
 
 from redlane.decoding.entities import without_entities
 from redlane.decoding.scanning import Table
+from redlane.model.unseen import INVISIBLE
 
 __all__ = ["folded", "hidden", "normalised", "plain"]
 
-_INVISIBLE = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-)
-_UNSEEN = re.compile(f"[{_INVISIBLE}]+")
+_UNSEEN = re.compile(f"[{INVISIBLE}]+")
 
 _JOINER = "\u034f"
 """Joins nothing, but no mark is put in order across it."""

@@ -4,18 +4,19 @@ Escaping keeps text from being markup. This keeps it from looking like other tex
 controls, bidirectional overrides, zero-width characters and blanks that are letters.
 """
 
+import re
 import unicodedata
+
+from redlane_hub.unseen import DECEPTIVE, INVISIBLE
 
 __all__ = ["visible", "visible_json"]
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_UNSEEN = re.compile(f"[{INVISIBLE}{DECEPTIVE}\u00a0]")
+_EMOJI_SELECTOR = "\ufe0f"
+"""Makes an emoji of the sign before it, so it is seen."""
+
 _PLAIN_CONTROLS = frozenset("\n\t")
-
-_BLANK_LETTERS = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u00a0\u034f")
-"""Seen as nothing or as a space, though they are no controls."""
-
-_VARIATIONS = (range(0xFE00, 0xFE0F), range(0x180B, 0x1810), range(0xE0100, 0xE01F0))
-"""Selectors that change nothing anyone sees; not U+FE0F, which makes emoji."""
 
 
 def visible(text: str) -> str:
@@ -39,10 +40,11 @@ def _hidden(text: str) -> set[str]:
 
 
 def _is_hidden(character: str) -> bool:
+    if character == _EMOJI_SELECTOR:
+        return False
     return (
         unicodedata.category(character) in _HIDDEN_CATEGORIES
-        or character in _BLANK_LETTERS
-        or any(ord(character) in each for each in _VARIATIONS)
+        or _UNSEEN.match(character) is not None
     )
 
 

@@ -8,12 +8,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from redlane.model.unseen import INVISIBLE
+
 __all__ = ["readings"]
 
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
-)
+_UNSEEN = re.compile(f"[{INVISIBLE}]+")
 _LOOKS_LIKE = str.maketrans(
     "аеорсухіјѕԁһԛԝмтпгкАВЕКМНОРСТХІЅЈ"  # these are the lookalikes
     "αορνικτ"  # as above
@@ -37,6 +36,6 @@ def _forms(text: str) -> Iterator[str]:
     if "\r" in bare:
         yield bare.replace("\r\n", "\n").replace("\r", "\n")
     if not bare.isascii():
-        visible = unicodedata.normalize("NFKC", _INVISIBLE.sub("", bare))
+        visible = unicodedata.normalize("NFKC", _UNSEEN.sub("", bare))
         yield visible
         yield visible.translate(_LOOKS_LIKE)
