@@ -14,7 +14,7 @@ from redlane.decoding.normal import plain
 from redlane.model.policy import Action, Context, Policy
 from redlane.model.problem import Severity
 from redlane.model.unseen import DECEPTIVE, INVISIBLE, first_unseen
-from redlane.state.look_alikes import are_alike
+from redlane.state.look_alikes import skeleton
 from redlane_hub import unseen as hub_unseen
 from redlane_hub.http.pages.visible import visible as visible_on_pages
 from redlane_hub.http.pages.visible import visible_json
@@ -57,7 +57,9 @@ IN_NAMES: dict[str, Callable[[str], bool]] = {
 IN_TEXTS: dict[str, Callable[[str], bool]] = {
     "what is matched": lambda letter: plain(f"a{letter}b") == "ab",
     "readings of a command": lambda letter: "ab" in readings(f"a{letter}b"),
-    "tools that look alike": lambda letter: are_alike("read", f"re{letter}ad"),
+    "tools that look alike": lambda letter: (
+        skeleton(f"re{letter}ad") == skeleton("read")
+    ),
 }
 
 

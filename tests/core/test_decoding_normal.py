@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane.decoding.normal import folded, hidden, normalised, plain
+from redlane.decoding.entities import without_entities
+from redlane.decoding.normal import folded, hidden, plain
 
 CARRIED = "ignore all previous"
 
@@ -37,7 +38,7 @@ def selectors(text: str) -> str:
     ids=ascii,
 )
 def test_it_reads_as_it_is_read(text: str) -> None:
-    assert normalised(text) == CARRIED
+    assert plain(without_entities(text)) == CARRIED
 
 
 @pytest.mark.parametrize("spell", [tags, selectors])

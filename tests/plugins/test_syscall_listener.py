@@ -300,16 +300,18 @@ def test_releases_are_read(release: str, version: tuple[int, int]) -> None:
     ("version", "offers"),
     [
         ((4, 19), ()),
-        ((5, 0), ("asks",)),
-        ((5, 5), ("asks", "goes_on")),
-        ((5, 8), ("asks", "goes_on", "resolves")),
-        ((5, 9), ("asks", "goes_on", "resolves", "injects")),
+        ((5, 4), ()),
+        ((5, 5), ("goes_on",)),
+        ((5, 8), ("goes_on", "resolves")),
+        ((5, 9), ("goes_on", "resolves", "injects")),
+        ((6, 10), ("goes_on", "resolves", "injects")),
+        ((6, 11), ("goes_on", "resolves", "injects", "tells_of_the_end")),
     ],
 )
 def test_what_a_kernel_offers(
     version: tuple[int, int], offers: tuple[str, ...]
 ) -> None:
     features = Features(version)
-    names = ("asks", "goes_on", "resolves", "injects")
+    names = ("goes_on", "resolves", "injects", "tells_of_the_end")
 
     assert tuple(each for each in names if getattr(features, each)) == offers

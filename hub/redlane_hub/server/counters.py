@@ -17,7 +17,6 @@ class Counters:
 
     def __init__(self, workers: int, size: int) -> None:
         self._size = size
-        self._workers = workers
         self._words = memoryview(mmap.mmap(-1, workers * size * _WORD_BYTES)).cast("Q")
         self._lock = threading.Lock()
         self._base = 0

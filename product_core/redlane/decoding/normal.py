@@ -4,11 +4,10 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from redlane.decoding.entities import without_entities
 from redlane.decoding.scanning import Table
 from redlane.model.unseen import INVISIBLE
 
-__all__ = ["folded", "hidden", "normalised", "plain"]
+__all__ = ["folded", "hidden", "plain"]
 
 _UNSEEN = re.compile(f"[{INVISIBLE}]+")
 
@@ -41,11 +40,6 @@ _TAG_BYTES = b"\xf3\xa0"
 _SELECTOR_BYTES = re.compile(rb"\xef\xb8[\x80-\x8f]\xef\xb8")
 """How tags, and the selectors of the other block, begin in UTF-8; and two of the first
 block, of which one alone belongs to an emoji."""
-
-
-def normalised(text: str) -> str:
-    """`text` with entities decoded and in plain form."""
-    return plain(without_entities(text))
 
 
 def plain(text: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from redlane.decoding.normal import plain
 
-__all__ = ["LookAlikes", "are_alike", "skeleton"]
+__all__ = ["LookAlikes", "skeleton"]
 
 _LOOKS = {
     "a": "\u0430\u03b1\u0251\u1d00\u13aa\u15c5\u237a\u1ea1",
@@ -67,11 +67,6 @@ def skeleton(name: str) -> str:
     """What is left of a name when all is alike that looks alike."""
     bare = _SEPARATOR.sub("", _letters(name))
     return _drawn(bare) if bare else plain(name)
-
-
-def are_alike(one: str, other: str) -> bool:
-    """Whether two names that differ could be taken for one another."""
-    return one != other and _read(one).is_like(_read(other))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 It is made below the supervisor's own in the one hierarchy of cgroup2, sets no limits,
 and so changes nothing for the processes in it. Who may write in that file system can
-leave it, which is why a guard refuses such writes (see `device`).
+leave it, which is why a guard refuses such writes.
 """
 
 import os
@@ -18,18 +18,13 @@ _END_SECONDS = 2.0
 
 
 class SessionCgroup:
-    """One cgroup, made and taken away again.
-
-    `device` is what its file system's files have as st_dev: who opens one of those for
-    writing could move processes.
-    """
+    """One cgroup, made and taken away again."""
 
     def __init__(self, directory: Path, path: str) -> None:
         """Hold a cgroup that there is; `path` is how /proc/PID/cgroup calls it."""
         self.directory = directory
         self.path = path
         self.descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        self.device = os.fstat(self.descriptor).st_dev
 
     @classmethod
     def create(cls) -> "SessionCgroup":

@@ -10,9 +10,7 @@ The order in which a guard uses it, with a role that says `ebpf`:
 4. After a positive ruling and just before GO_ON: `allow(thread, name, candidates)`,
    with what was judged and not with what memory says by then. It raises OSError when
    the call has to be refused.
-5. Opening a file for writing is refused if `forbids_writing(st_dev)`: it is one of the
-   file system of cgroups, and whoever writes there can leave the session's.
-6. `stop()` when the session's tree has ended.
+5. `stop()` when the session's tree has ended.
 """
 
 import threading
@@ -62,10 +60,6 @@ class Companions:
     def missing(self) -> Mapping[str, str]:
         """What could not be had (cgroup, audit, connect, exec), and why."""
         return MappingProxyType(self._missing)
-
-    def forbids_writing(self, device: int) -> bool:
-        """Whether files of this device must not be opened for writing."""
-        return self._cgroup is not None and device == self._cgroup.device
 
     @property
     def refused(self) -> frozenset[str]:

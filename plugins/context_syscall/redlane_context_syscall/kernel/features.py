@@ -33,11 +33,6 @@ class Features:
         return cls.of(os.uname().release)
 
     @property
-    def asks(self) -> bool:
-        """A filter can stop a call and ask (SECCOMP_RET_USER_NOTIF)."""
-        return self.version >= (5, 0)
-
-    @property
     def goes_on(self) -> bool:
         """A call that was asked about can be left to the kernel (FLAG_CONTINUE)."""
         return self.version >= (5, 5)
@@ -51,16 +46,6 @@ class Features:
     def injects(self) -> bool:
         """Opened files can be handed to the caller (ADDFD): opens are exact."""
         return self.version >= (5, 9)
-
-    @property
-    def is_killable_only(self) -> bool:
-        """A signal does not break off a call that is asked about (WAIT_KILLABLE)."""
-        return self.version >= (5, 19)
-
-    @property
-    def hands_over(self) -> bool:
-        """Asking and answering can stay on one processor (FD_SYNC_WAKE_UP)."""
-        return self.version >= (6, 6)
 
     @property
     def tells_of_the_end(self) -> bool:
