@@ -2,42 +2,49 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 SHELL := /bin/sh
+# Whoever starts Python thousands of times wants it compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Debian's own interpreter: only there is python3-systemd seen.
 PYTHON ?= /usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --compile-bytecode
+PINNED := --no-deps --require-hashes --requirement constraints.txt
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
 JOBS ?= 2
-MARKED ?= not slow
+PYTEST = $(BIN)/python tests/contained.py $(BIN)/python -m pytest -n $(JOBS)
 
 DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(wildcard */pyproject.toml plugins/*/pyproject.toml))
 EDITABLE := $(foreach each,$(DISTRIBUTIONS),--editable ./$(each))
+OURS := --no-deps --no-build-isolation --config-settings editable_mode=compat $(EDITABLE)
 # What an editable installation does not follow by itself: metadata and compiled programs.
 INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(each)/setup.py)) \
 	$(wildcard product_core/redlane/wrapper/*.[ch] plugins/*/native/*.[ch]) product_core/redlane/contexts/shell/programs.py
 SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/redlane_*)
 BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 
-.PHONY: help setup run test test-slow boot-test wheels deb check format bench lock clean
+.PHONY: help setup run test test-all boot-test wheels deb check format bench lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
 setup: $(READY) ## make .venv with every distribution of the repository
 
-$(LOCKED): constraints.txt packaging/system-packages.sh
+$(LOCKED): constraints.txt packaging/system-packages.sh packaging/environment.sh
 	@packaging/system-packages.sh
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || \
-		$(PYTHON) -m venv --clear --system-site-packages $(VENV)
-	@$(PIP) install --no-deps --require-hashes --requirement constraints.txt
+	@packaging/environment.sh $(PYTHON) $(VENV)
+	@echo "redlane: installing what constraints.txt pins" >&2
+	@$(UV) $(PINNED) || $(PIP) install $(PINNED)
 	@touch $@
 
-# Warnings off: setuptools lectures on editable installations, once for each.
+# Warnings off: setuptools lectures on editable installations, once for each. Compatible
+# ones are a line of sys.path; others are a program that each start of Python runs.
 $(READY): $(LOCKED) $(INPUTS)
-	@PYTHONWARNINGS=ignore $(PIP) install --no-deps --no-build-isolation $(EDITABLE)
+	@echo "redlane: installing the distributions of the repository" >&2
+	@PYTHONWARNINGS=ignore $(UV) --reinstall $(OURS) || PYTHONWARNINGS=ignore $(PIP) install $(OURS)
 	@touch $@
 
 # The command as it was typed: make would take the dollars out of it.
@@ -49,15 +56,15 @@ run: $(READY) ## a guarded shell on the starter policies; CMD='…' runs one com
 	unset CMD MAKEFLAGS MAKELEVEL MAKEOVERRIDES MFLAGS MAKE_TERMERR MAKE_TERMOUT; \
 	exec $(BIN)/redlane try $${1:+-c "$$1"}
 
-test: $(READY) ## the tests; TESTS='…' picks some, JOBS=N runs N side by side
-	@$(BIN)/python -m pytest -n $(JOBS) -m "$(MARKED)" $(TESTS)
+test: $(READY) ## the quick tests; TESTS='…' picks some, JOBS=N runs N side by side
+	@$(PYTEST) -m "not slow" $(TESTS)
 
-test-slow: MARKED := ## the whole suite, with the matrices that take minutes
-test-slow: test
+test-all: $(READY) ## all tests, with the matrices that take minutes and what boots
+	@$(PYTEST) --hypothesis-profile=thorough $(TESTS)
 
 boot-test: $(READY) ## what `make deb` built, in booted Debians; wants root
 	@packaging/boot-packages.sh
-	@$(BIN)/python -m pytest -n $(JOBS) -m boot tests/boot $(TESTS)
+	@$(PYTEST) -m boot tests/boot $(TESTS)
 
 wheels: $(READY) ## the wheels of every distribution, into dist/wheels
 	@packaging/build-wheels.sh $(BIN)/python dist/wheels
@@ -79,7 +86,6 @@ bench: $(READY) ## the figures, as ratios measured in one run
 	@for each in $(BENCHMARKS); do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 
 lock: $(READY) ## pin every dependency again, with hashes
-	@$(PIP) install uv
 	@$(BIN)/uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes \
 		--no-header --upgrade --output-file constraints.txt requirements.in
 

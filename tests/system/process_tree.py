@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Actor", "actor", "request"]
+__all__ = ["Actor", "actor", "below", "request"]
 
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
@@ -61,12 +61,23 @@ def actor(*arguments: str) -> Iterator[Actor]:
     try:
         yield Actor(process)
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        for pid in (process.pid, *below(process.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.wait()
         for stream in (process.stdin, process.stdout):
             if stream is not None:
                 stream.close()
+
+
+def below(pid: int) -> list[int]:
+    """The processes below one that is there: those in groups of their own, too."""
+    found = [pid]
+    for each in found:
+        with suppress(OSError):
+            for task in Path(f"/proc/{each}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+    return found[1:]
 
 
 def _prctl(option: int, argument: object) -> None:

@@ -12,6 +12,7 @@ import pytest
 from distributions import DISTRIBUTIONS, ROOT
 
 TOOLS = ("python", "redlane", "ruff", "mypy", "lint-imports", "uv")
+SCRIPTS = ("system-packages.sh", "environment.sh")
 RECORDER = """\
 #!/bin/sh
 exec 3>> {log}
@@ -19,6 +20,8 @@ printf '%s' "${{0##*/}}" >&3; for each; do printf ' <%s>' "$each" >&3; done; ech
 env > {log}.env
 exit ${{{status}:-0}}
 """
+PYTEST = "python <tests/contained.py> <.venv/bin/python> <-m> <pytest>"
+"""How the tests are started: what they leave behind fails the run."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ def tree(tmp_path: Path) -> Tree:
     for name in ("Makefile", "constraints.txt"):
         shutil.copy(ROOT / name, root)
     log = tmp_path / "log"
-    record(root / "packaging" / "system-packages.sh", log)
+    for script in SCRIPTS:
+        record(root / "packaging" / script, log)
     for tool in TOOLS:
         record(root / ".venv" / "bin" / tool, log)
     for path in root.rglob("*"):
@@ -127,33 +131,39 @@ def test_change_builds_our_distributions_again(tree: Tree, changed: str) -> None
 def test_changed_lock_is_installed_with_its_hashes(tree: Tree) -> None:
     (tree.root / "constraints.txt").touch()
     assert tree.make("setup").returncode == 0
-    packages, version, lock, ours = tree.asked()
+    packages, environment, lock, ours = tree.asked()
     assert packages == "system-packages.sh"
-    assert "<--version>" in version
+    assert environment == "environment.sh </usr/bin/python3> <.venv>"
+    assert lock.startswith("uv ")
     assert "<--require-hashes> <--requirement> <constraints.txt>" in lock
     assert "<--editable>" in ours
 
 
-@pytest.mark.parametrize("broken", ["python", "system-packages.sh"])
-def test_set_up_that_fails_is_tried_again(tree: Tree, broken: str) -> None:
+def test_what_uv_cannot_install_pip_does(tree: Tree) -> None:
     (tree.root / "constraints.txt").touch()
-    failing = {status_of(broken): "1"}
-    assert tree.make("setup", "PYTHON=.venv/bin/python", env=failing).returncode != 0
+    assert tree.make("setup", env={"uv_STATUS": "1"}).returncode == 0
+    asked = [each.split(" <install>") for each in tree.asked() if "install" in each]
+    assert [each[0].split()[0] for each in asked] == ["uv", "python", "uv", "python"]
+    for by_uv, by_pip in (asked[:2], asked[2:]):
+        assert by_uv[1].endswith(by_pip[1])
+
+
+@pytest.mark.parametrize("broken", [["uv", "python"], *([each] for each in SCRIPTS)])
+def test_set_up_that_fails_is_tried_again(tree: Tree, broken: list[str]) -> None:
+    (tree.root / "constraints.txt").touch()
+    failing = {status_of(each): "1" for each in broken}
+    assert tree.make("setup", env=failing).returncode != 0
     assert not [each for each in tree.asked() if "<--editable>" in each]
     assert tree.make("--question", "setup").returncode == 1
 
 
 def test_missing_environment_is_made_with_the_interpreter_asked_for(
-    tree: Tree, tmp_path: Path
+    tree: Tree,
 ) -> None:
     shutil.rmtree(tree.root / ".venv")
-    python = tmp_path / "python"
-    record(python, tree.log)
-    assert tree.make("setup", f"PYTHON={python}").returncode != 0
-    assert tree.asked() == [
-        "system-packages.sh",
-        "python <-m> <venv> <--clear> <--system-site-packages> <.venv>",
-    ]
+    assert tree.make("setup", "PYTHON=/a/python").returncode != 0
+    made = "environment.sh </a/python> <.venv>"
+    assert tree.asked() == ["system-packages.sh", made]
 
 
 @pytest.mark.parametrize(
@@ -193,21 +203,19 @@ def test_run_tells_the_status_of_its_command(tree: Tree, status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "arguments"),
+    ("words", "options"),
     [
-        (["test"], "<2> <not slow>"),
-        (["test", "JOBS=1"], "<1> <not slow>"),
-        (["test", "TESTS=a b -x"], "<2> <not slow> <a> <b> <-x>"),
-        (["test", "MARKED="], "<2> <>"),
-        (["test-slow"], "<2> <>"),
+        (["test"], "<2> <-m> <not slow>"),
+        (["test", "JOBS=1"], "<1> <-m> <not slow>"),
+        (["test", "TESTS=a b -x"], "<2> <-m> <not slow> <a> <b> <-x>"),
+        (["test-all"], "<2> <--hypothesis-profile=thorough>"),
+        (["test-all", "TESTS=a"], "<2> <--hypothesis-profile=thorough> <a>"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
-def test_tests_are_chosen(tree: Tree, words: list[str], arguments: str) -> None:
-    jobs, rest = arguments.split(" ", 1)
+def test_tests_are_chosen(tree: Tree, words: list[str], options: str) -> None:
     assert tree.make(*words).returncode == 0
-    options = f"<-n> {jobs} <-m> {rest}"
-    assert tree.asked() == [f"python <-m> <pytest> {options}"]
+    assert tree.asked() == [f"{PYTEST} <-n> {options}"]
 
 
 def test_boot_tests_are_chosen_once_their_programs_are_there(tree: Tree) -> None:
@@ -215,8 +223,7 @@ def test_boot_tests_are_chosen_once_their_programs_are_there(tree: Tree) -> None
     assert tree.make("boot-test", "TESTS=-x").returncode == 0
     packages, tests = tree.asked()
     assert packages == "boot-packages.sh"
-    options = "<-n> <2> <-m> <boot>"
-    assert tests == f"python <-m> <pytest> {options} <tests/boot> <-x>"
+    assert tests == f"{PYTEST} <-n> <2> <-m> <boot> <tests/boot> <-x>"
 
 
 def test_red_tests_are_a_failure(tree: Tree) -> None:
@@ -245,8 +252,7 @@ def test_bench_runs_what_is_a_program(tree: Tree) -> None:
 
 def test_lock_is_made_of_what_is_required(tree: Tree) -> None:
     assert tree.make("lock").returncode == 0
-    pip, uv = tree.asked()
-    assert "<install> <uv>" in pip
+    (uv,) = tree.asked()
     assert "<--generate-hashes>" in uv
     assert uv.endswith("<--output-file> <constraints.txt> <requirements.in>")
 
