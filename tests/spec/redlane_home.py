@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from preloaded import run_preloaded
 from spec.control_client import Control, peer_pid
 
 __all__ = ["REDLANE", "REDLANE_SH", "Checked", "Home", "Ran", "wait_for"]
@@ -23,6 +24,11 @@ REDLANE_SH = SCRIPTS / "redlane-sh"
 OPENER = Path(__file__).with_name("opener.py")
 DEADLINE = 60.0
 """Seconds after which a command that has not ended is a failure."""
+
+PRELOADED = frozenset(
+    b"config events plugins reload review session start status stop validate".split()
+)
+"""Commands that are forked from a process that has imported them."""
 
 Found = TypeVar("Found")
 
@@ -66,6 +72,11 @@ class Ran:
         assert len(lines) == 1, self
         assert lines[0].startswith("redlane: "), self
         return lines[0]
+
+
+def _ran(code: int, out: bytes, err: bytes) -> Ran:
+    strange = "surrogateescape"
+    return Ran(code, out.decode(errors=strange), err.decode(errors=strange))
 
 
 @dataclass(frozen=True)
@@ -142,6 +153,12 @@ class Home:
     ) -> Ran:
         """Run a console script to its end; an `env` value of None removes a name."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
+        words = [os.fsencode(each) for each in args]
+        if program == REDLANE and env is None and words and words[0] in PRELOADED:
+            code, out, err = run_preloaded(
+                [os.fsencode(program), *words], data, self.env, self.user, DEADLINE
+            )
+            return _ran(code, out, err)
         done = subprocess.run(
             [program, *args],
             input=data,
@@ -151,11 +168,7 @@ class Home:
             timeout=DEADLINE,
             check=False,
         )
-        return Ran(
-            done.returncode,
-            done.stdout.decode(errors="surrogateescape"),
-            done.stderr.decode(errors="surrogateescape"),
-        )
+        return _ran(done.returncode, done.stdout, done.stderr)
 
     def shell(self, *args: str | bytes | Path, **more: Any) -> Ran:
         """Run the shell wrapper to its end."""
