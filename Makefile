@@ -14,7 +14,8 @@ UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --comp
 PINNED := --no-deps --require-hashes --requirement constraints.txt
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
-JOBS ?= 2
+# Twice as many as cores: half of the tests wait for something.
+JOBS ?= 4
 PYTEST = $(BIN)/python tests/contained.py $(BIN)/python -m pytest -n $(JOBS)
 
 DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(wildcard */pyproject.toml plugins/*/pyproject.toml))

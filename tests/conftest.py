@@ -1,12 +1,14 @@
 """What holds for every test, however the tests were started."""
 
 import signal
+from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 from interpreter import described, refuse_another
 from scheduling import FileScheduling, longest_first
+from tiers import is_thorough, leave_to_thorough
 
 # A busy machine is no failure: how long things take is measured elsewhere.
 for _name, _examples in (("quick", 25), ("thorough", 100)):
@@ -36,9 +38,16 @@ def pytest_report_header() -> list[str]:
     return list(described())
 
 
-@pytest.hookimpl(trylast=True)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read nothing of what is left out as a whole: each worker would take seconds."""
+    is_quick = config.option.markexpr == "not slow" and collection_path.is_file()
+    return True if is_quick and is_thorough(collection_path) else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long."""
+    """Tell the tiers apart before one is selected, and begin with what takes long."""
+    leave_to_thorough(items)
     longest_first(items)
 
 

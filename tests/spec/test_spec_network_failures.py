@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -61,17 +62,21 @@ def test_a_request_under_judgement_never_passes(lab: Proxied, who: str) -> None:
     agent = lab.agent("slow")
     url = f"{lab.http}/text?judged-{who}"
     agent.send("request", url=url)
-    wait_for(lambda: _runs("/usr/bin/tail", lab))
+    checker = wait_for(lambda: _running("/usr/bin/tail", lab))
+    try:
+        KILLS[who](lab)
 
-    KILLS[who](lab)
+        outcome = agent.outcome()
+        assert outcome.failed or outcome.status >= 400, outcome
+        assert lab.origin.reached(f"judged-{who}") == []
+    finally:
+        # Nobody is left to end it when the daemon has been killed.
+        with suppress(ProcessLookupError):
+            os.kill(checker, signal.SIGKILL)
 
-    outcome = agent.outcome()
-    assert outcome.failed or outcome.status >= 400, outcome
-    assert lab.origin.reached(f"judged-{who}") == []
 
-
-def _runs(program: str, lab: Proxied) -> bool:
-    """Whether a checker of this daemon's runs."""
+def _running(program: str, lab: Proxied) -> int | None:
+    """The checker that this daemon runs."""
     daemon = str(lab.home.control.get("/api/status").json["pid"])
     for each in Path("/proc").glob("[0-9]*"):
         try:
@@ -80,8 +85,8 @@ def _runs(program: str, lab: Proxied) -> bool:
         except OSError:
             continue
         if words[0] == program.encode() and parent == daemon:
-            return True
-    return False
+            return int(each.name)
+    return None
 
 
 @pytest.mark.parametrize("who", KILLS)

@@ -205,11 +205,11 @@ def test_run_tells_the_status_of_its_command(tree: Tree, status: int) -> None:
 @pytest.mark.parametrize(
     ("words", "options"),
     [
-        (["test"], "<2> <-m> <not slow>"),
+        (["test"], "<4> <-m> <not slow>"),
         (["test", "JOBS=1"], "<1> <-m> <not slow>"),
-        (["test", "TESTS=a b -x"], "<2> <-m> <not slow> <a> <b> <-x>"),
-        (["test-all"], "<2> <--hypothesis-profile=thorough>"),
-        (["test-all", "TESTS=a"], "<2> <--hypothesis-profile=thorough> <a>"),
+        (["test", "TESTS=a b -x"], "<4> <-m> <not slow> <a> <b> <-x>"),
+        (["test-all"], "<4> <--hypothesis-profile=thorough>"),
+        (["test-all", "TESTS=a"], "<4> <--hypothesis-profile=thorough> <a>"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
@@ -223,7 +223,7 @@ def test_boot_tests_are_chosen_once_their_programs_are_there(tree: Tree) -> None
     assert tree.make("boot-test", "TESTS=-x").returncode == 0
     packages, tests = tree.asked()
     assert packages == "boot-packages.sh"
-    assert tests == f"{PYTEST} <-n> <2> <-m> <boot> <tests/boot> <-x>"
+    assert tests == f"{PYTEST} <-n> <4> <-m> <boot> <tests/boot> <-x>"
 
 
 def test_red_tests_are_a_failure(tree: Tree) -> None:

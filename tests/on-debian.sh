@@ -1,0 +1,46 @@
+#!/bin/sh
+# Run the quick tests on another release of Debian, on the Python that it has:
+# on-debian.sh SUITE [WORDS OF MAKE…]
+#
+# The tree is made once and kept for a week, as those of the boot tests are; the tests run
+# in a copy of the tracked files, below a first process of their own.
+set -eu
+
+cd "${0%/*}/.."
+suite=$1
+shift
+SUITE=$suite packaging/build-packages.sh
+
+cache=${REDLANE_BOOT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/redlane-boot}
+tree=$cache/develop-$suite
+needs="ca-certificates curl gcc git jq libc6-dev libpython3-dev libseccomp2 make openssl \
+    patch procps python3-systemd python3-venv rsync sqlite3 tmux unzip zip"
+mkdir -p "$cache"
+if [ -z "$(find "$tree" -maxdepth 0 -mtime -7 2>/dev/null)" ]; then
+    rm -rf "$tree"
+    echo "redlane: making a tree of Debian $suite" >&2
+    apt-config dump | grep -E '^Acquire::(Check-|https?|Retries)' | grep -v ' "";$' >"$cache/apt.conf" || true
+    mmdebstrap --quiet --variant=minbase --aptopt="$cache/apt.conf" \
+        --include="$(echo $needs | tr ' ' ,)" "$suite" "$tree.new"
+    mv "$tree.new" "$tree"
+fi
+
+rm -rf "$tree/redlane"
+git -c safe.directory='*' clone --quiet --no-hardlinks . "$tree/redlane"
+git ls-files -z | tar --create --null --files-from=- | tar --extract --directory="$tree/redlane"
+
+# The way to the index is that of this machine.
+for each in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
+    [ ! -e "$each" ] || cp -L "$each" "$tree$each"
+done
+
+export TREE="$tree"
+# shellcheck disable=SC2016  # the inner shell is to read these
+exec unshare --mount --pid --fork --kill-child sh -euc '
+    mount -t proc proc "$TREE/proc"
+    mount --rbind /sys "$TREE/sys"
+    mount --rbind /dev "$TREE/dev"
+    mount -t tmpfs tmpfs "$TREE/tmp"
+    exec chroot "$TREE" env --chdir=/redlane HOME=/root LC_ALL=C.UTF-8 \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin make "$@"
+' make "${@:-test}"

@@ -1,0 +1,72 @@
+"""What the quick tests leave to the thorough ones.
+
+Quick is what proves each rule of the specifications once, and each context, the hub and
+the packages' files by one real smoke; all else is marked `slow`: attacks, fuzzing,
+terminals, crashes, whole machines, and the same rule again with everything that might
+stand in its way. Single tests carry the mark themselves where their file is quick.
+"""
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+__all__ = ["is_thorough", "leave_to_thorough"]
+
+TESTS = Path(__file__).parent
+
+THOROUGH = (
+    "attack/*",
+    "core/test_decoding_hostile.py",
+    "core/test_proxy_authority.py",
+    "core/test_restrictions_many.py",
+    "docs/*",
+    "fuzz/*",
+    "hub/test_hub_*attack*",
+    "hub/test_hub_cli_*",
+    "hub/test_hub_conformance_process.py",
+    "hub/test_hub_openapi.py",
+    "hub/test_hub_pages_chromium.py",
+    "hub/test_hub_reset_process.py",
+    "hub/test_hub_robust_*",
+    "hub/test_hub_search_reference.py",
+    "hub/test_hub_serve_*",
+    "packaging/test_example_plugin.py",
+    "packaging/test_plugin_manual.py",
+    "packaging/test_private_environment.py",
+    "plugins/test_syscall_*",
+    "plugins/test_third_party.py",
+    "spec/test_spec_hub_operator.py",
+    "spec/test_spec_hub_process.py",
+    "spec/test_spec_hub_workers.py",
+    "system/*",
+)
+"""Files, below this directory."""
+
+SMOKES = (
+    "system/mcp/test_mcp_stdio.py",
+    "system/test_journal.py",
+    "system/test_makefile.py",
+    "system/test_peers.py",
+    "system/test_try.py",
+    "system/test_units.py",
+    "system/wrapper/test_wrapper_answers.py",
+)
+"""Files among those that are quick all the same."""
+
+
+def leave_to_thorough(items: list[pytest.Item]) -> None:
+    """Mark what the quick tests leave out, while there is time to select by it."""
+    for item in items:
+        if is_thorough(item.path):
+            item.add_marker("slow")
+
+
+def is_thorough(path: Path) -> bool:
+    """Whether all of a file, which is one of the tests, is left out."""
+    place = path.relative_to(TESTS).as_posix()
+    return _is_among(place, THOROUGH) and not _is_among(place, SMOKES)
+
+
+def _is_among(place: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch(place, each) for each in patterns)
