@@ -9,9 +9,10 @@ stand in its way. Single tests carry the mark themselves where their file is qui
 from fnmatch import fnmatch
 from pathlib import Path
 
+import hypothesis
 import pytest
 
-__all__ = ["is_thorough", "leave_to_thorough"]
+__all__ = ["examples", "is_thorough", "leave_to_thorough"]
 
 TESTS = Path(__file__).parent
 
@@ -20,17 +21,10 @@ THOROUGH = (
     "core/test_decoding_hostile.py",
     "core/test_proxy_authority.py",
     "core/test_restrictions_many.py",
+    "core/test_tcp_clients.py",
     "docs/*",
     "fuzz/*",
-    "hub/test_hub_*attack*",
-    "hub/test_hub_cli_*",
-    "hub/test_hub_conformance_process.py",
-    "hub/test_hub_openapi.py",
-    "hub/test_hub_pages_chromium.py",
-    "hub/test_hub_reset_process.py",
-    "hub/test_hub_robust_*",
-    "hub/test_hub_search_reference.py",
-    "hub/test_hub_serve_*",
+    "hub/*",
     "packaging/test_example_plugin.py",
     "packaging/test_plugin_manual.py",
     "packaging/test_private_environment.py",
@@ -39,6 +33,7 @@ THOROUGH = (
     "spec/test_spec_hub_operator.py",
     "spec/test_spec_hub_process.py",
     "spec/test_spec_hub_workers.py",
+    "spec/test_spec_network_own_endpoints.py",
     "system/*",
 )
 """Files, below this directory."""
@@ -53,6 +48,12 @@ SMOKES = (
     "system/wrapper/test_wrapper_answers.py",
 )
 """Files among those that are quick all the same."""
+
+
+def examples(most: int) -> int:
+    """How many examples to try of something that `most` are worth trying of."""
+    thorough = hypothesis.settings.get_current_profile_name() == "thorough"
+    return most if thorough else max(10, most // 10)
 
 
 def leave_to_thorough(items: list[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
+from tiers import examples
 
 from redlane.decoding.markup import Markup, read_markup
 
@@ -140,7 +141,7 @@ def node_words(node: LexborNode) -> list[str]:
     return [word for text in found if text for word in re.findall(r"\w+", text)]
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
 def test_it_has_all_that_an_html_parser_finds(document: str) -> None:
     root = LexborHTMLParser(document).root

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from redlane.execution import CommandError, command_problems, split_command
 from redlane.model.problem import Severity
@@ -60,7 +61,7 @@ PIECES = st.sampled_from(["a", "b c", " ", "\t", "'", '"', "\\", "é", "-", "\r"
 
 
 @given(line=st.lists(PIECES, max_size=12).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_words_are_those_of_a_real_shell(line: str) -> None:
     assume(not line.endswith("\\"))  # a shell keeps it, where we see a mistake
     shell = subprocess.run(

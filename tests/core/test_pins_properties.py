@@ -12,6 +12,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from tiers import examples
 
 SERVERS = st.sampled_from(["files", "mail", "maps"])
 TOOLS = st.sampled_from(["open", "close", "query"])
@@ -110,4 +111,4 @@ class Pinning(RuleBasedStateMachine):
 
 
 TestPinning = Pinning.TestCase
-TestPinning.settings = settings(max_examples=60, stateful_step_count=30)
+TestPinning.settings = settings(max_examples=examples(60), stateful_step_count=30)

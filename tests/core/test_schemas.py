@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 import redlane
 from redlane.model.policy import Action, Context
@@ -157,7 +158,7 @@ ROLES = near(
 )
 
 
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=examples(700), deadline=None)
 @given(POLICIES)
 def test_loader_and_schema_agree_on_policies(policy: dict[str, Any]) -> None:
     refused = any(each.is_error for each in form_violations(policy))
@@ -165,7 +166,7 @@ def test_loader_and_schema_agree_on_policies(policy: dict[str, Any]) -> None:
     assert VALIDATORS["policies"].is_valid(policy) is not refused
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(ROLES)
 def test_loader_and_schema_agree_on_roles(role: dict[str, Any]) -> None:
     refused = any(each.is_error for each in check_document(ROLE, (), role))
@@ -190,7 +191,7 @@ GROUPS = st.sampled_from(sorted({field.name.split(".")[0] for field in SETTINGS}
 LEAVES = st.sampled_from(sorted({field.name.split(".")[1] for field in SETTINGS}))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     st.dictionaries(NAMES, VALUES, max_size=2),
     st.dictionaries(

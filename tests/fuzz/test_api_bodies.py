@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spec.redlane_home import Home
+from tiers import examples
 
 from redlane.control.app import create_app, shell_desk
 from redlane.control.channel import PEER_KEY
@@ -30,7 +31,7 @@ from redlane.plugins import find_plugins
 from redlane.policies.loading import load
 
 FUZZ = settings(
-    max_examples=150,
+    max_examples=examples(150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -281,7 +282,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home.stop()
 
 
-@settings(parent=FUZZ, max_examples=80)
+@settings(parent=FUZZ, max_examples=examples(80))
 @given(
     data=st.binary(max_size=300)
     | st.text(max_size=200).map(

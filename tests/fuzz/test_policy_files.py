@@ -9,6 +9,7 @@ import pytest
 from core.policy_home import PolicyHome, simple
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from redlane.model.policy import Action, Context
 from redlane.model.problem import Severity
@@ -77,7 +78,7 @@ def _is_strict(data: bytes) -> bool:
 
 
 @pytest.mark.parametrize("place", PLACES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=FILES)
 def test_a_broken_file_has_an_error_that_names_it(place: str, data: bytes) -> None:
     loaded = _load({place: data})
@@ -91,7 +92,7 @@ def test_a_broken_file_has_an_error_that_names_it(place: str, data: bytes) -> No
         assert finding.severity in Severity
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(policies=FILES, roles=FILES, chosen=FILES, legacy=FILES)
 def test_only_whole_roles_can_be_asked_for(
     policies: bytes, roles: bytes, chosen: bytes, legacy: bytes
@@ -116,7 +117,7 @@ def test_only_whole_roles_can_be_asked_for(
             assert error.subject not in loaded.ruleset.roles
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(entries=st.lists(POLICY_LIKE | JSON, max_size=4))
 def test_an_entry_is_either_loaded_or_an_error(entries: list[Any]) -> None:
     data = json.dumps(entries).encode()

@@ -12,6 +12,7 @@ import pytest
 from fuzz.shell_grammar import script
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from redlane.contexts.shell.content import ShellContent
 from redlane.model.content import Reader
@@ -32,7 +33,7 @@ def patterns(content: ShellContent) -> list[str]:
 
 
 @given(st.binary(max_size=300), st.lists(st.binary(max_size=20), max_size=3))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example(b"$($($((`\\`<<$('", [])
 def test_any_bytes_can_be_read(data: bytes, arguments: list[bytes]) -> None:
     content = ShellContent(data, tuple(arguments), "/nowhere")
@@ -41,7 +42,7 @@ def test_any_bytes_can_be_read(data: bytes, arguments: list[bytes]) -> None:
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.sampled_from(["", " "]))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_any_pieces_of_shell_can_be_read(pieces: list[str], between: str) -> None:
     content = ShellContent(between.join(pieces).encode(), cwd="/nowhere")
     assert patterns(content)
@@ -120,7 +121,7 @@ def spellings(draw: st.DrawFn) -> str:
 
 
 @given(spellings())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_every_spelling_shows_the_same_command(text: str) -> None:
     content = ShellContent(text.encode())
     assert content.problem is None

@@ -12,6 +12,7 @@ from hub_billing import SUBSCRIPTION, make, status, tell, user_id
 from hub_instance import Running
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def end_of(hub: Running, bodies: list[bytes]) -> dict[str, object]:
     return {name: found[name] for name in ("status", "subscription_id")}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(order=st.permutations(range(6)), twice=st.integers(0, 5))
 def test_every_order_of_arrival_ends_the_same(order: list[int], twice: int) -> None:
     bodies = story("USER")

@@ -13,6 +13,7 @@ from hub_operator import demo_hub, operate, rows_of
 from hub_process import HUB, HubProcess, hub_environment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from redlane_hub.errors import OperatorError
 from redlane_hub.services.inspection import inspect
@@ -303,7 +304,7 @@ def test_an_unsound_backup_is_refused_with_its_first_problem(
 
 @given(data=st.data())
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -8,6 +8,7 @@ from typing import Any
 from hub_instance import Running, new_hub
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from redlane_hub.clock import system_clock
 from redlane_hub.services.backup import back_up
@@ -55,7 +56,7 @@ def answers(running: Running, token: str, names: list[tuple[str, str]]) -> list[
     return asked
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(published=publications, yanked=st.sets(st.integers(0, 5)))
 def test_a_restored_hub_answers_as_the_one_that_was_backed_up(
     published: list[dict[str, Any]], yanked: set[int]

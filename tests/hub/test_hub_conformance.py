@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from redlane_hub.conformance.check import problem
 
@@ -164,7 +165,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.dictionaries(WORDS, VALUES, max_size=5), VALUES)
 def test_any_schema_is_judged_without_an_exception(
     schema: dict[str, Any], content: object

@@ -9,6 +9,7 @@ from hub_instance import Running, new_hub
 from hub_publisher import Publisher, base64_text, new_publisher
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from redlane_hub.errors import InvalidInputError
 from redlane_hub.services import publish_rules as rules
@@ -100,7 +101,7 @@ def test_fault_alone_is_reported(ann: Publisher, name: str) -> None:
     assert_reported(ann, {name})
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(st.sets(st.sampled_from(ORDER), min_size=2, max_size=5).filter(possible))
 def test_first_fault_is_reported_and_nothing_is_published(
     ann: Publisher, names: set[str]

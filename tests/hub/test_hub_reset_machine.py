@@ -19,6 +19,7 @@ from hypothesis.stateful import (
     multiple,
     rule,
 )
+from tiers import examples
 
 from redlane_hub.clock import timestamp
 from redlane_hub.errors import InvalidInputError
@@ -238,7 +239,7 @@ class Resetting(RuleBasedStateMachine):
 
 TestResetting = Resetting.TestCase
 TestResetting.settings = settings(
-    max_examples=25,
+    max_examples=examples(25),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

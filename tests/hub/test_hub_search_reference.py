@@ -9,6 +9,7 @@ import pytest
 from hub_shelf import Put, empty_database, put, put_account
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiers import examples
 
 from redlane_hub.services.catalogue import Catalogue
 from redlane_hub.services.downloads import Downloads
@@ -137,7 +138,11 @@ def matches(each: Published, q: str, tag: str) -> bool:
     )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=200)
+@settings(
+    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None,
+    max_examples=examples(200),
+)
 @given(scenarios(), st.tuples(st.integers(1, 5), st.integers(0, 6)))
 def test_a_search_finds_what_a_plain_search_finds(
     database: Database,

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from syscall_harness import NOBODY, Kit, Outcome, Sourced, forked, supervised
 from syscall_opens import Opens, make_tree
+from tiers import examples
 
 from redlane.api import Ruling, SystemCall
 from redlane_context_syscall.calls import GO_ON, Answer, Handler
@@ -206,7 +207,7 @@ STEPS = st.lists(
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

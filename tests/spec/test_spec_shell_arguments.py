@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from spec.bash_twin import run_bash
 from spec.cases import simple
 from spec.redlane_home import REDLANE_SH, Home, Ran
+from tiers import examples
 
 FORBIDDEN = "touch CANARY; : forbidden"
 OPTIONS = (
@@ -55,7 +56,7 @@ def _wrapper(home: Home, args: list[str], stdin: str) -> Ran:
 
 
 @settings(
-    max_examples=150,
+    max_examples=examples(150),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -79,7 +80,7 @@ def test_no_arguments_run_what_is_forbidden(
 
 
 @settings(
-    max_examples=100,
+    max_examples=examples(100),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp_configurations import CONFIGURATIONS, Configuration
+from tiers import examples
 
 from redlane.mcp_clients.difference import difference
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "\r"]), max_size=30)
 PLAIN = settings(
-    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(40),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from spec.redlane_home import wait_for
 from system.scripted_peer import Question, ScriptedPeer
 from system.wrapper_programs import Wrapper
+from tiers import examples
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_an_answer_that_is_not_understood_runs_nothing(
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
