@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from forked_proxy import ForkedProcess, fork_proxy
+
 from redlane.control.proxy_frames import (
     HEAD_BYTES,
     MOST_SETTINGS_BYTES,
@@ -21,10 +23,19 @@ from redlane.control.proxy_frames import (
     unpack,
 )
 
-__all__ = ["ALLOW", "CREDENTIAL", "ProxyProcess", "exchange", "proxy_process"]
+__all__ = [
+    "ALLOW",
+    "CREDENTIAL",
+    "PROXY",
+    "ProxyProcess",
+    "exchange",
+    "proxy_process",
+]
 
 CREDENTIAL = "session:token"
 PROXY = ("-m", "redlane.proxy")
+"""The program as the daemon starts it, for what a fork shows less well."""
+
 ALLOW: Mapping[str, Any] = {
     "verdict": "ALLOW",
     "policy": None,
@@ -51,7 +62,7 @@ class ProxyProcess:
     """The process, and what it has asked so far."""
 
     port: int
-    process: "subprocess.Popen[bytes]"
+    process: "subprocess.Popen[bytes] | ForkedProcess"
     channel: socket.socket
     answer: Answer = block
     asked: list[ProxyFrame] = field(default_factory=list)
@@ -118,17 +129,20 @@ class ProxyProcess:
 
 @contextmanager
 def proxy_process(
-    *, ends: int = 0, program: Sequence[str] = PROXY, **settings: Any
+    *, ends: int = 0, program: Sequence[str] = (), **settings: Any
 ) -> Iterator[ProxyProcess]:
-    """A proxy that serves; `ends` is the status that it is to end with."""
+    """A proxy that serves; `ends` is the status that it is to end with.
+
+    It is forked, but for a `program`, which is started.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, socket.create_server(("127.0.0.1", 0)) as listener:
-        words = ["--listener", str(listener.fileno()), "--channel"]
-        process = subprocess.Popen(
-            [sys.executable, *program, *words, str(theirs.fileno())],
-            pass_fds=(listener.fileno(), theirs.fileno()),
-        )
-        theirs.close()
+        with theirs:
+            process = (
+                _started(program, listener, theirs)
+                if program
+                else fork_proxy(listener, theirs)
+            )
         made = ProxyProcess(listener.getsockname()[1], process, ours)
         try:
             made.settle(**settings)
@@ -139,6 +153,14 @@ def proxy_process(
             with suppress(OSError):
                 ours.shutdown(socket.SHUT_RDWR)
             assert process.wait(20) == ends
+
+
+def _started(
+    program: Sequence[str], listener: socket.socket, channel: socket.socket
+) -> "subprocess.Popen[bytes]":
+    given = (listener.fileno(), channel.fileno())
+    words = ["--listener", str(given[0]), "--channel", str(given[1])]
+    return subprocess.Popen([sys.executable, *program, *words], pass_fds=given)
 
 
 def _listen(made: ProxyProcess) -> None:

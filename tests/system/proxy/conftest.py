@@ -3,13 +3,20 @@
 from collections.abc import Iterator
 
 import pytest
-from proxy_process import ProxyProcess, proxy_process
+from proxy_process import PROXY, ProxyProcess, proxy_process
 from proxy_roads import Origin
 
 
 @pytest.fixture
 def proxy() -> Iterator[ProxyProcess]:
     with proxy_process() as made:
+        yield made
+
+
+@pytest.fixture
+def started() -> Iterator[ProxyProcess]:
+    """One with no memory but its own."""
+    with proxy_process(program=PROXY) as made:
         yield made
 
 

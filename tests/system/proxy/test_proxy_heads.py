@@ -10,7 +10,7 @@ from pathlib import Path
 
 import hasty_proxy
 import pytest
-from proxy_process import ProxyProcess, exchange, proxy_process
+from proxy_process import PROXY, ProxyProcess, exchange, proxy_process
 from proxy_roads import CLOSE, Origin, got, memory_of, request
 
 
@@ -77,7 +77,7 @@ def test_answer_may_take_longer_than_a_head(
 
 def test_heads_of_everybody_have_a_sum(origin: Origin) -> None:
     """Nobody can tell yet whose they are."""
-    with proxy_process() as proxy, ExitStack() as stack:
+    with proxy_process(program=PROXY) as proxy, ExitStack() as stack:
         before = memory_of(proxy.process.pid)
         place = ("127.0.0.1", proxy.port)
         clients = [
@@ -104,7 +104,7 @@ def test_what_waits_behind_requests_has_a_sum(origin: Origin) -> None:
         over.wait(60)
 
     origin.serve = serve
-    with proxy_process() as proxy, ExitStack() as stack:
+    with proxy_process(program=PROXY) as proxy, ExitStack() as stack:
         stack.callback(over.set)
         before = memory_of(proxy.process.pid)
         place = ("127.0.0.1", proxy.port)
@@ -134,7 +134,7 @@ def test_proxy_opens_as_many_files_as_it_may() -> None:
 
 def test_proxy_goes_first_where_memory_is_short() -> None:
     own = int(Path("/proc/self/oom_score_adj").read_text())
-    with proxy_process() as proxy:
+    with proxy_process(program=PROXY) as proxy:
         found = int(Path(f"/proc/{proxy.process.pid}/oom_score_adj").read_text())
     assert found == max(own, 200)
 

@@ -65,8 +65,8 @@ def get(origin: Origin, lines: bytes = b"", method: bytes = b"GET") -> bytes:
     return start + authorization() + b"\r\n" + lines + b"\r\n"
 
 
-def test_memory_of_the_proxy_is_for_nobody_to_look_into(proxy: ProxyProcess) -> None:
-    environment = Path(f"/proc/{proxy.process.pid}/environ")
+def test_memory_of_the_proxy_is_for_nobody_to_look_into(started: ProxyProcess) -> None:
+    environment = Path(f"/proc/{started.process.pid}/environ")
     assert environment.stat().st_uid == 0
     if os.geteuid() != 0:
         with pytest.raises(PermissionError):
@@ -191,7 +191,7 @@ def memory_of(pid: int) -> int:
 
 
 def test_what_piles_up_behind_a_held_request_has_an_end(
-    proxy: ProxyProcess, origin: Origin
+    started: ProxyProcess, origin: Origin
 ) -> None:
     asked, over = threading.Event(), threading.Event()
 
@@ -200,9 +200,9 @@ def test_what_piles_up_behind_a_held_request_has_an_end(
         over.wait(60)
         return {**ALLOW, "verdict": "BLOCK"}, []
 
-    proxy.answer = waits
-    before = memory_of(proxy.process.pid)
-    with socket.create_connection(("127.0.0.1", proxy.port)) as own:
+    started.answer = waits
+    before = memory_of(started.process.pid)
+    with socket.create_connection(("127.0.0.1", started.port)) as own:
         own.sendall(get(origin, b"Content-Length: 1000000000\r\n", b"POST"))
         own.settimeout(2)
         sent = 0
@@ -211,7 +211,7 @@ def test_what_piles_up_behind_a_held_request_has_an_end(
                 sent += own.send(b"x" * (1 << 20))
         assert sent < 60_000_000
         assert asked.is_set()
-        assert memory_of(proxy.process.pid) < before + 60_000_000
+        assert memory_of(started.process.pid) < before + 60_000_000
         over.set()
 
 

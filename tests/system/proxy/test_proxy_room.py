@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
-from proxy_process import ALLOW, ProxyProcess, exchange, proxy_process
+from proxy_process import ALLOW, PROXY, ProxyProcess, exchange, proxy_process
 from proxy_roads import CLOSE, Origin, memory_of, request
 
 from redlane.control.proxy_frames import ProxyFrame
@@ -24,6 +24,12 @@ SENT = b"Content-Length: %d\r\n"
 @pytest.fixture
 def proxy() -> Iterator[ProxyProcess]:
     with proxy_process(max_buffer_bytes=LIMIT) as made:
+        yield made
+
+
+@pytest.fixture
+def started() -> Iterator[ProxyProcess]:
+    with proxy_process(program=PROXY, max_buffer_bytes=LIMIT) as made:
         yield made
 
 
@@ -128,26 +134,28 @@ def test_connection_is_asked_about_once(
     assert kinds(proxy) == asked
 
 
-def test_bodies_of_one_session_have_a_sum(proxy: ProxyProcess, origin: Origin) -> None:
-    before = memory_of(proxy.process.pid)
+def test_bodies_of_one_session_have_a_sum(
+    started: ProxyProcess, origin: Origin
+) -> None:
+    before = memory_of(started.process.pid)
     with ExitStack() as stack:
-        clients = [connected(stack, proxy) for _ in range(30)]
+        clients = [connected(stack, started) for _ in range(30)]
         for each in clients:
             unfinished(each, origin)
         pages = list(filter(None, refused(clients)))
         assert pages
         assert all(each.startswith(b"HTTP/1.1 503 ") for each in pages)
         assert all(b'"error": "' in each for each in pages)
-        assert memory_of(proxy.process.pid) < before + 200_000_000
+        assert memory_of(started.process.pid) < before + 200_000_000
     body = b"body"
     head = request(origin, CLOSE + SENT % len(body), b"POST")
-    assert exchange(proxy.port, head + body).endswith(b"fine")
+    assert exchange(started.port, head + body).endswith(b"fine")
 
 
 def test_what_waits_for_a_decision_has_a_sum(
-    proxy: ProxyProcess, origin: Origin
+    started: ProxyProcess, origin: Origin
 ) -> None:
-    proxy.settle(max_buffer_bytes=100_000)
+    started.settle(max_buffer_bytes=100_000)
     over = threading.Event()
 
     def answer(frame: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
@@ -155,20 +163,22 @@ def test_what_waits_for_a_decision_has_a_sum(
             over.wait(60)
         return ALLOW, []
 
-    proxy.answer = answer
-    before = memory_of(proxy.process.pid)
+    started.answer = answer
+    before = memory_of(started.process.pid)
     with ExitStack() as stack:
         stack.callback(over.set)
         for _ in range(80):
-            each = connected(stack, proxy)
+            each = connected(stack, started)
             each.sendall(request(origin, SENT % len(LONG), b"POST"))
             each.settimeout(0.2)
             with suppress(OSError):
                 each.sendall(LONG)
-    assert memory_of(proxy.process.pid) < before + 150_000_000
+    assert memory_of(started.process.pid) < before + 150_000_000
 
 
-def test_answers_of_one_session_have_a_sum(proxy: ProxyProcess, origin: Origin) -> None:
+def test_answers_of_one_session_have_a_sum(
+    started: ProxyProcess, origin: Origin
+) -> None:
     def serve(connection: socket.socket) -> None:
         head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % (len(LONG) + 9)
         connection.sendall(head + LONG)
@@ -176,14 +186,14 @@ def test_answers_of_one_session_have_a_sum(proxy: ProxyProcess, origin: Origin) 
 
     origin.serve = serve
     with ExitStack() as stack:
-        clients = [connected(stack, proxy) for _ in range(20)]
+        clients = [connected(stack, started) for _ in range(20)]
         for each in clients:
             each.sendall(request(origin))
         pages = refused(clients)
     assert {each.split(b"\r\n")[0] for each in pages} == {
         b"HTTP/1.1 503 Service Unavailable"
     }
-    assert memory_of(proxy.process.pid) < 400_000_000
+    assert memory_of(started.process.pid) < 400_000_000
 
 
 def test_events_without_an_end_have_a_sum(proxy: ProxyProcess, origin: Origin) -> None:
@@ -202,7 +212,7 @@ def test_events_without_an_end_have_a_sum(proxy: ProxyProcess, origin: Origin) -
 
 
 def test_body_that_its_server_does_not_read_counts_until_it_has_left(
-    proxy: ProxyProcess, origin: Origin
+    started: ProxyProcess, origin: Origin
 ) -> None:
     def serve(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine")
@@ -214,9 +224,9 @@ def test_body_that_its_server_does_not_read_counts_until_it_has_left(
     taken = 0
     for _ in range(30):
         with suppress(ConnectionError):
-            answer = exchange(proxy.port, head + LONG, until=b"\r\n\r\n")
+            answer = exchange(started.port, head + LONG, until=b"\r\n\r\n")
             taken += answer.startswith(b"HTTP/1.1 200 ")
     for each in own:
         each.close()
     assert 1 <= taken <= 10
-    assert memory_of(proxy.process.pid) < 400_000_000
+    assert memory_of(started.process.pid) < 400_000_000

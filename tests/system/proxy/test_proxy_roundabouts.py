@@ -185,25 +185,25 @@ BOMBS = {
 
 @pytest.mark.parametrize("coding", BOMBS)
 def test_event_that_unfolds_takes_no_more_memory_than_others(
-    proxy: ProxyProcess, origin: Origin, coding: str
+    started: ProxyProcess, origin: Origin, coding: str
 ) -> None:
     lines = SSE % b"" + b"content-encoding: %b\r\n" % coding.encode()
     body = BOMBS[coding]()
     origin.answers(body, lines=lines, length=False)
-    before = memory_of(proxy.process.pid)
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=60) as own:
+    before = memory_of(started.process.pid)
+    with socket.create_connection(("127.0.0.1", started.port), timeout=60) as own:
         own.sendall(request(origin, CLOSE))
         with suppress(OSError):
             while own.recv(1 << 20):
                 pass
-    assert memory_of(proxy.process.pid) < before + 80_000_000
+    assert memory_of(started.process.pid) < before + 80_000_000
 
 
 @pytest.mark.parametrize("action", ["flag", "allow", "block"])
 def test_event_without_end_has_one(
-    proxy: ProxyProcess, origin: Origin, action: str
+    started: ProxyProcess, origin: Origin, action: str
 ) -> None:
-    proxy.settle(oversize_action=action, max_buffer_bytes=100_000)
+    started.settle(oversize_action=action, max_buffer_bytes=100_000)
 
     def serve(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\n" + SSE % b"" + b"\r\ndata: ")
@@ -211,12 +211,12 @@ def test_event_without_end_has_one(
             connection.sendall(b"x" * (1 << 20))
 
     origin.serve = serve
-    before = memory_of(proxy.process.pid)
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=60) as own:
+    before = memory_of(started.process.pid)
+    with socket.create_connection(("127.0.0.1", started.port), timeout=60) as own:
         own.sendall(request(origin, CLOSE))
         with suppress(OSError):
             while own.recv(1 << 20):
                 pass
-    assert memory_of(proxy.process.pid) < before + 60_000_000
-    told = [each for each in proxy.asked if each.document["kind"] == "record"]
+    assert memory_of(started.process.pid) < before + 60_000_000
+    told = [each for each in started.asked if each.document["kind"] == "record"]
     assert len(told) < 5
