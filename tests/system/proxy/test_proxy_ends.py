@@ -88,6 +88,9 @@ def frame(opcode: int, payload: bytes, *, mask: bool) -> bytes:
     return head + (b"\0\0\0\0" if mask else b"") + payload
 
 
+LAST = frame(1, b"x" * 120, mask=True)
+"""A message that has come when all before it has come, or does not."""
+
 HANDSHAKE = (
     b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -112,8 +115,8 @@ def test_control_frames_carry_nothing(
             connection.sendall(frame(FRAMES[name], payload, mask=False))
             time.sleep(0.5)
         else:
-            connection.settimeout(2)
-            while data := connection.recv(4096):
+            connection.settimeout(20)
+            while sum(map(len, came)) < len(LAST) and (data := connection.recv(4096)):
                 came.append(data)
 
     origin.serve = serve
@@ -121,7 +124,7 @@ def test_control_frames_carry_nothing(
         own.sendall(request(origin, HANDSHAKE))
         assert b"101" in own.recv(4096)
         if way == "out":
-            own.sendall(frame(FRAMES[name], payload, mask=True))
+            own.sendall(frame(FRAMES[name], payload, mask=True) + LAST)
         with suppress(TimeoutError):
             while data := own.recv(4096):
                 came.append(data)
