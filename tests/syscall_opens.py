@@ -8,6 +8,7 @@ import re
 import socket
 import stat
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,14 @@ def make_tree(root: Path) -> None:
 
 
 class Opens:
-    """Does the operations of the table in one process, which is in the tree."""
+    """Does the operations of the table in one process, which is in the tree.
 
-    def __init__(self, root: Path) -> None:
+    It does every so many of them as `share` says.
+    """
+
+    def __init__(self, root: Path, share: int) -> None:
         self._root = root
+        self._share = share
         self._numbers: dict[str, int] = {}
         self._known: dict[str, tuple[int, set[str]]] = {}
         self._contents: dict[str, tuple[int, bytes]] = {}
@@ -178,7 +183,7 @@ class Opens:
         """Do everything; what is to be seen of each operation, by its name."""
         os.umask(0o027)
         seen: dict[str, Any] = {}
-        for operation in self.operations():
+        for operation in islice(self.operations(), None, None, self._share):
             name, directory, path, flags, mode = operation
             shown = path if len(path) < 60 else path[:20] + b"...%d" % len(path)
             key = f"{name} {directory} {shown!r} {flags:#o} {mode:#o}"

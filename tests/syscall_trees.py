@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from errno import errorcode
 from pathlib import Path
 
+import pytest
+
 from redlane_context_syscall.numbers import number_of
 
 __all__ = [
     "AT_FDCWD",
+    "SHARES",
     "Case",
     "Told",
     "open_directory",
@@ -28,6 +31,12 @@ __all__ = [
 ]
 
 AT_FDCWD = -100
+
+SHARES = [
+    pytest.param(7, id="quick"),
+    pytest.param(1, id="thorough", marks=pytest.mark.slow),
+]
+"""Of a table, every which case is tried; 7 goes round through what a table repeats."""
 
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 

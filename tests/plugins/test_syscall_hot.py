@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from syscall_harness import NOBODY, Kit, Outcome, Sourced, forked, supervised
 from syscall_opens import Opens, make_tree
+from syscall_trees import SHARES
 from tiers import examples
 
 from redlane.api import Ruling, SystemCall
@@ -115,10 +116,13 @@ def place() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("user", USERS)
-def test_every_open_is_what_it_would_be_natively(place: Path, user: int | None) -> None:
+def test_every_open_is_what_it_would_be_natively(
+    place: Path, user: int | None, share: int
+) -> None:
     tree = place / "tree"
-    opens = Opens(tree)
+    opens = Opens(tree, share)
 
     def prepare() -> None:
         make_tree(tree)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from syscall_harness import NOBODY, Decisions, Kit, become, forked, supervised
 from syscall_opens import Opens, make_tree
+from syscall_trees import SHARES
 
 from redlane_context_syscall.calls import Handler
 from redlane_context_syscall.opening import Opening
@@ -55,12 +56,13 @@ def differences(native: Mapping[str, Any], other: Mapping[str, Any]) -> list[str
     ]
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("user", USERS)
 def test_every_open_is_what_it_would_be_natively(
-    everybodys: Path, user: int | None
+    everybodys: Path, user: int | None, share: int
 ) -> None:
     tree = everybodys / "tree"
-    opens = Opens(tree)
+    opens = Opens(tree, share)
 
     def prepare() -> None:
         make_tree(tree)
@@ -79,11 +81,12 @@ def test_every_open_is_what_it_would_be_natively(
 
 @pytest.mark.root
 @pytest.mark.skipif(not IS_ROOT, reason="changes its user")
+@pytest.mark.parametrize("share", SHARES)
 def test_a_process_that_has_changed_its_user_opens_as_that_user(
-    everybodys: Path,
+    everybodys: Path, share: int
 ) -> None:
     tree = everybodys / "tree"
-    opens = Opens(tree)
+    opens = Opens(tree, share)
 
     def prepare() -> None:
         make_tree(tree)

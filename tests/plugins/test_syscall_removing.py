@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 from syscall_harness import NOBODY, Decisions, Kit, forked, supervised
-from syscall_trees import AT_FDCWD, Case, difference, open_directory, raw, run_cases
+from syscall_trees import (
+    AT_FDCWD,
+    SHARES,
+    Case,
+    difference,
+    open_directory,
+    raw,
+    run_cases,
+)
 
 from redlane_context_syscall.calls import Handler
 from redlane_context_syscall.kernel.system import prctl
@@ -117,11 +125,14 @@ def _cases_of_arguments() -> tuple[Case, ...]:
     )
 
 
+@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("user", [None, NOBODY], ids=["as it is", "as nobody"])
-def test_removals_do_what_they_do_natively(directory: Path, user: int | None) -> None:
+def test_removals_do_what_they_do_natively(
+    directory: Path, user: int | None, share: int
+) -> None:
     if user is not None and os.geteuid() != 0:
         pytest.skip("only root can be somebody else")
-    cases = _cases()
+    cases = _cases()[::share]
 
     def act() -> object:
         return run_cases(directory, cases)
