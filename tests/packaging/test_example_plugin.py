@@ -78,9 +78,14 @@ def unpack(wheel: Path, place: Path) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def unpacked(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack(wheel, tmp_path_factory.mktemp("unpacked") / "plugins")
+
+
 @pytest.fixture
-def host(wheel: Path, tmp_path: Path) -> Host:
-    place = unpack(wheel, tmp_path / "plugins")
+def host(unpacked: Path, tmp_path: Path) -> Host:
+    place = Path(shutil.copytree(unpacked, tmp_path / "plugins"))
     home = tmp_path / "home"
     home.mkdir()
     return Host(make_host(tmp_path / "host", [place]), home)
