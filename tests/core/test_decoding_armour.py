@@ -76,7 +76,10 @@ def test_short_runs_are_left() -> None:
     assert armoured("c2VjcmV0LWtleS1ub3c=", 40) == []
 
 
-@given(st.text(min_size=12, max_size=80).filter(lambda text: text.isprintable()))
+PRINTABLE = st.characters(exclude_categories=["C", "Z"], include_characters=" ")
+
+
+@given(st.text(PRINTABLE, min_size=12, max_size=80))
 def test_printable_text_is_found_again(text: str) -> None:
     data = text.encode()
     assert text in armoured(base64.b64encode(data).decode(), 12)
