@@ -27,7 +27,7 @@ INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(ea
 SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/redlane_*)
 BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 
-.PHONY: help setup run test test-all boot-test wheels deb check format bench lock clean
+.PHONY: help setup run test test-all test-on boot-test wheels deb check format bench lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -62,6 +62,9 @@ test: $(READY) ## the quick tests; TESTS='…' picks some, JOBS=N runs N side by
 
 test-all: $(READY) ## all tests, with the matrices that take minutes and what boots
 	@$(PYTEST) --hypothesis-profile=thorough $(TESTS)
+
+test-on: ## the quick tests on the Python of another Debian: SUITE=trixie; wants root
+	@packaging/on-debian.sh $(SUITE) make test
 
 boot-test: $(READY) ## what `make deb` built, in booted Debians; wants root
 	@packaging/boot-packages.sh

@@ -257,25 +257,32 @@ def test_lock_is_made_of_what_is_required(tree: Tree) -> None:
     assert uv.endswith("<--output-file> <constraints.txt> <requirements.in>")
 
 
-@pytest.mark.parametrize("red", [None, "setup", "check", "deb", "test"])
+GOALS = ("setup", "check", "deb", "deb SUITE=trixie", "test-on SUITE=trixie")
+BEFORE = ("test-packages.sh", "example-packages.sh", "boot-packages.sh")
+
+
+@pytest.mark.parametrize("red", [None, *BEFORE, "setup", "check", "deb", "test-on"])
 def test_ci_stops_at_what_fails_and_ends_with_the_tests(
     tmp_path: Path, red: str | None
 ) -> None:
     log = tmp_path / "log"
+    entry = tmp_path / "tree" / ".ci" / "run"
+    entry.parent.mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "run", entry)
+    for script in (*BEFORE, "on-debian.sh"):
+        record(tmp_path / "tree" / "packaging" / script, log)
     stub = tmp_path / "bin" / "make"
     stub.parent.mkdir()
     stub.write_text(f'#!/bin/sh\necho "$*" >> {log}\n[ "$1" != "{red}" ]\n')
     stub.chmod(0o755)
     path = f"{stub.parent}:{os.environ['PATH']}"
+    failing = {status_of(red): "1"} if red in BEFORE else {}
     done = subprocess.run(
-        [ROOT / ".ci" / "run"],
-        env={"PATH": path},
-        stdin=subprocess.DEVNULL,
-        check=False,
+        [entry], env={"PATH": path} | failing, stdin=subprocess.DEVNULL, check=False
     )
-    goals = ["setup", "check", "deb", "deb SUITE=trixie", "test MARKED="]
-    names = [each.split()[0] for each in goals]
+    asked = [*BEFORE, *GOALS, "on-debian.sh <trixie> <--tree>", "test-all"]
+    names = [each.split()[0] for each in asked]
     assert (
-        log.read_text().splitlines() == goals[: names.index(red) + 1 if red else None]
+        log.read_text().splitlines() == asked[: names.index(red) + 1 if red else None]
     )
     assert (done.returncode == 0) == (red is None)

@@ -1,27 +1,33 @@
 #!/bin/sh
-# Run the quick tests on another release of Debian, on the Python that it has:
-# on-debian.sh SUITE [WORDS OF MAKE…]
+# Run a command in a copy of the repository on another release of Debian, so on the Python
+# that it has: on-debian.sh SUITE COMMAND…
+# on-debian.sh SUITE --tree: where the root of that Debian is, once a command has run there.
 #
-# The tree is made once and kept for a week, as those of the boot tests are; the tests run
-# in a copy of the tracked files, below a first process of their own.
+# It is made once and kept for a week, as the trees of the boot tests are. The command runs
+# below a first process of its own, so that nothing outlives it.
 set -eu
 
 cd "${0%/*}/.."
 suite=$1
 shift
-SUITE=$suite packaging/build-packages.sh
-
 cache=${REDLANE_BOOT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/redlane-boot}
 tree=$cache/develop-$suite
+if [ "$1" = --tree ]; then
+    echo "$tree"
+    exit 0
+fi
+
+SUITE=$suite packaging/build-packages.sh
 needs="ca-certificates curl gcc git jq libc6-dev libpython3-dev libseccomp2 make openssl \
     patch procps python3-systemd python3-venv rsync sqlite3 tmux unzip zip"
 mkdir -p "$cache"
 if [ -z "$(find "$tree" -maxdepth 0 -mtime -7 2>/dev/null)" ]; then
-    rm -rf "$tree"
-    echo "redlane: making a tree of Debian $suite" >&2
-    apt-config dump | grep -E '^Acquire::(Check-|https?|Retries)' | grep -v ' "";$' >"$cache/apt.conf" || true
+    rm -rf "$tree" "$tree.new"
+    echo "redlane: making a Debian $suite to test on" >&2
+    apt-config dump | grep -E '^Acquire::(Check-|https?|Retries)' | grep -v ' "";$' \
+        >"$cache/apt.conf" || true
     mmdebstrap --quiet --variant=minbase --aptopt="$cache/apt.conf" \
-        --include="$(echo $needs | tr ' ' ,)" "$suite" "$tree.new"
+        --include="$(echo "$needs" | tr -s ' ' ,)" "$suite" "$tree.new"
     mv "$tree.new" "$tree"
 fi
 
@@ -42,5 +48,5 @@ exec unshare --mount --pid --fork --kill-child sh -euc '
     mount --rbind /dev "$TREE/dev"
     mount -t tmpfs tmpfs "$TREE/tmp"
     exec chroot "$TREE" env --chdir=/redlane HOME=/root LC_ALL=C.UTF-8 \
-        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin make "$@"
-' make "${@:-test}"
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+' redlane "$@"
