@@ -20,7 +20,8 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left")
 def described() -> dict[str, object]:
     """What a child finds itself to be."""
     program = """
-import json, os, resource
+import json, os, resource, sys
+sys.stdin.read()  # which comes once all is as it is to be
 print(json.dumps({
     "environment": dict(os.environ),
     "directory": os.getcwd(),
