@@ -262,7 +262,7 @@ def test_every_builtin_says_what_it_is() -> None:
         assert builtin.contexts
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.usefixtures("twenty_seconds_of_work")
 @pytest.mark.parametrize(
     "command",
     [

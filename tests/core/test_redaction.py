@@ -87,7 +87,7 @@ def test_secret_is_taken_out_wherever_it_stands(
     assert secret not in redact(text)
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.usefixtures("twenty_seconds_of_work")
 @pytest.mark.parametrize(
     "piece", ["password=", '"', "token ", "://", "a", "-----BEGIN PRIVATE KEY-----"]
 )
