@@ -1,28 +1,24 @@
 """The command `redlane` without the half second that Python takes to import it.
 
-A process of its own imports what the commands need, once for each worker, and forks for
-each command: what runs is the same code in a process that has just begun. Commands that
+Each is forked from a process that has imported what the commands need. Commands that
 look at how they themselves were started are to be started really.
-
-Run as a program, this is that process: `preloaded.py DESCRIPTOR` reads requests from a
-socket, and ends with whoever holds the other end.
 """
 
 import contextlib
-import gc
 import importlib
 import io
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
+
+from fork_server import ForkServer, serve
 
 __all__ = ["Ended", "run_preloaded"]
 
@@ -44,7 +40,6 @@ _IMPORTED = (
     "redlane_match_regex",
     "redlane_match_simple",
 )
-_MOST = 4 * 1024 * 1024
 
 
 def run_preloaded(
@@ -63,27 +58,22 @@ def run_preloaded(
         "env": dict(env),
         "cwd": os.fspath(cwd),
     }
-    pipes = [os.pipe() for _ in range(3)]
-    (child_in, our_in), (our_out, child_out), (our_err, child_err) = pipes
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            head = json.dumps(request).encode(errors="surrogateescape")
-            given = [child_in, child_out, child_err, theirs.fileno()]
-            _server().send(head, given)
-        for each in given[:3]:
-            os.close(each)
-        streams = _Streams(our_in, stdin, our_out, our_err)
-        told = ours.makefile("r")
-        pid = int(told.readline())
-        ours.settimeout(timeout)
-        try:
-            status = int(told.readline())
-            out, err = streams.read(timeout)
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(list(words), timeout) from None
+    (child_in, our_in), (our_out, child_out), (our_err, child_err) = (
+        os.pipe() for _ in range(3)
+    )
+    theirs = (child_in, child_out, child_err)
+    head = json.dumps(request).encode(errors="surrogateescape")
+    process = _server().fork(head, theirs)
+    for each in theirs:
+        os.close(each)
+    streams = _Streams(our_in, stdin, our_out, our_err)
+    try:
+        status = process.wait(timeout)
+        out, err = streams.read(timeout)
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+        raise subprocess.TimeoutExpired(list(words), timeout) from None
     return status, out, err
 
 
@@ -121,72 +111,13 @@ class _Streams:
             self._read[number] = stream.read()
 
 
-class _Server:
-    """The process that forks, as a worker sees it."""
-
-    def __init__(self) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
-        self._lock = threading.Lock()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, __file__, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
-                cwd="/",
-            )
-
-    def send(self, request: bytes, descriptors: Sequence[int]) -> None:
-        """Ask for a command with these as its streams, and where to tell its end."""
-        with self._lock:
-            socket.send_fds(self._socket, [request], list(descriptors))
-
-
 @cache
-def _server() -> _Server:
-    return _Server()
+def _server() -> ForkServer:
+    return ForkServer(Path(__file__), {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"})
 
 
-def _serve(requests: socket.socket) -> None:
-    """Fork for each request; returns in the child that is to be the command."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while True:
-        request, descriptors, _, _ = socket.recv_fds(requests, _MOST, 4)
-        if not request:
-            os._exit(0)
-        if not os.fork():
-            requests.close()
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _stand_by(descriptors)
-            _become(json.loads(request), descriptors)
-            return
-        for each in descriptors:
-            os.close(each)
-
-
-def _stand_by(descriptors: Sequence[int]) -> None:
-    """Fork the command and tell of it; only the child that is to be it returns."""
-    *streams, teller = descriptors
-    child = os.fork()
-    if not child:
-        os.close(teller)
-        return
-    for each in streams:
-        os.close(each)
-    os.write(teller, b"%d\n" % child)
-    _, status = os.waitpid(child, 0)
-    with contextlib.suppress(BrokenPipeError):
-        os.write(teller, b"%d\n" % os.waitstatus_to_exitcode(status))
-    os._exit(0)
-
-
-def _become(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-    """Take over streams, words, directory and environment."""
-    for number, each in enumerate(descriptors[:3]):
-        os.dup2(each, number)
-        os.close(each)
+def _become(request: Mapping[str, Any]) -> None:
+    """Take over words, directory and environment, and open the streams."""
     os.environ.clear()
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
@@ -205,17 +136,10 @@ def _stream(
     return io.TextIOWrapper(pipe, "utf-8", errors, line_buffering=line_buffering)
 
 
-def _main() -> NoReturn:
-    requests = socket.socket(fileno=int(sys.argv[1]))
-    for name in _IMPORTED:
-        importlib.import_module(name)
-    from redlane.cli.main import main  # noqa: PLC0415  # the server's alone
-
-    gc.collect()
-    gc.freeze()
-    _serve(requests)
-    sys.exit(main())
-
-
 if __name__ == "__main__":
-    _main()
+    for _name in _IMPORTED:
+        importlib.import_module(_name)
+    from redlane.cli.main import main
+
+    _become(json.loads(serve(int(sys.argv[1]))[0]))
+    sys.exit(main())

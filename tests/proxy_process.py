@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from forked_proxy import ForkedProcess, fork_proxy
+from fork_server import ForkedProcess
+from forked_proxy import fork_proxy
 
 from redlane.control.proxy_frames import (
     HEAD_BYTES,
