@@ -10,6 +10,9 @@ __all__ = ["FileScheduling", "longest_first"]
 
 _BOOTED = re.compile(r"tests/boot/(?P<module>[^:]+)::[^\[]+(?:\[(?P<suite>\w+))?")
 
+_APART = ("tests/system/test_syscall_posix.py::",)
+"""Files whose tests take ten minutes each and share nothing."""
+
 
 class FileScheduling(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     """Tests of a file share a worker, and so what the file has made for all of them.
@@ -28,7 +31,7 @@ class FileScheduling(LoadScopeScheduling):  # type: ignore[misc]  # it has no ty
         booted = _BOOTED.match(nodeid)
         if booted:
             return f"{booted['module']} {booted['suite']}"
-        return nodeid.partition("::")[0]
+        return nodeid if nodeid.startswith(_APART) else nodeid.partition("::")[0]
 
 
 def longest_first(items: list[pytest.Item]) -> None:
