@@ -40,6 +40,8 @@ for each in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certific
     [ ! -e "$each" ] || cp -L "$each" "$tree$each"
 done
 
+# What this machine's Python is told is not for that one.
+unset PYTHONPATH PYTHONHOME PYTEST_ADDOPTS VIRTUAL_ENV
 export TREE="$tree"
 # shellcheck disable=SC2016  # the inner shell is to read these
 exec unshare --mount --pid --fork --kill-child sh -euc '
