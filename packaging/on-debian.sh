@@ -10,8 +10,8 @@ set -eu
 cd "${0%/*}/.."
 suite=$1
 shift
-cache=${REDLANE_BOOT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/redlane-boot}
-tree=$cache/develop-$suite
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/redlane-develop
+tree=$cache/$suite
 if [ "$1" = --tree ]; then
     echo "$tree"
     exit 0
@@ -21,14 +21,14 @@ SUITE=$suite packaging/build-packages.sh
 needs="ca-certificates curl gcc git jq libc6-dev libpython3-dev libseccomp2 make openssl \
     patch procps python3-systemd python3-venv rsync sqlite3 tmux unzip zip"
 mkdir -p "$cache"
-if [ -z "$(find "$tree" -maxdepth 0 -mtime -7 2>/dev/null)" ]; then
-    rm -rf "$tree" "$tree.new"
+if [ -z "$(find "$tree.made" -mtime -7 2>/dev/null)" ]; then
+    rm -rf "$tree"
     echo "redlane: making a Debian $suite to test on" >&2
     apt-config dump | grep -E '^Acquire::(Check-|https?|Retries)' | grep -v ' "";$' \
         >"$cache/apt.conf" || true
     mmdebstrap --quiet --variant=minbase --aptopt="$cache/apt.conf" \
-        --include="$(echo "$needs" | tr -s ' ' ,)" "$suite" "$tree.new"
-    mv "$tree.new" "$tree"
+        --include="$(echo "$needs" | tr -s ' ' ,)" "$suite" "$tree"
+    touch "$tree.made"
 fi
 
 rm -rf "$tree/redlane"
