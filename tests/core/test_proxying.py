@@ -229,8 +229,9 @@ def test_it_has_nothing_of_the_daemons(place: Place) -> None:
     address = address_of(proxying)
     environment = json.loads(line(address, "environment"))
     assert set(environment) == {"PATH", "LANG", "LC_ALL"}
-    # Standard streams, listener, channel; the connection, and the listing itself.
-    assert len(json.loads(line(address, "descriptors"))) == 7
+    # Standard streams, listener, channel; the connection, and the listing itself. The
+    # connection before may take a moment to be closed at its other end.
+    wait_until(lambda: len(json.loads(line(address, "descriptors"))) == 7)
 
 
 def test_it_dies_with_a_daemon_that_is_killed(tmp_path: Path) -> None:
