@@ -18,8 +18,9 @@ if [ "$1" = --tree ]; then
 fi
 
 SUITE=$suite packaging/build-packages.sh
-needs="ca-certificates curl gcc git jq libc6-dev libpython3-dev libseccomp2 make openssl \
-    patch procps python3-systemd python3-venv rsync sqlite3 tmux unzip zip"
+needs="ca-certificates curl gcc git groff-base jq libc6-dev libpython3-dev libseccomp2 make man-db \
+    mandoc openssl patch procps python3-systemd python3-venv rsync sqlite3 systemd tmux unzip \
+    zip"
 mkdir -p "$cache"
 if [ -z "$(find "$tree.made" -mtime -7 2>/dev/null)" ]; then
     rm -rf "$tree"
@@ -31,9 +32,9 @@ if [ -z "$(find "$tree.made" -mtime -7 2>/dev/null)" ]; then
     touch "$tree.made"
 fi
 
-rm -rf "$tree/redlane"
-git -c safe.directory='*' clone --quiet --no-hardlinks . "$tree/redlane"
-git ls-files -z | tar --create --null --files-from=- | tar --extract --directory="$tree/redlane"
+rm -rf "$tree/srv/checkout"
+git -c safe.directory='*' clone --quiet --no-hardlinks . "$tree/srv/checkout"
+git ls-files -z | tar --create --null --files-from=- | tar --extract --directory="$tree/srv/checkout"
 
 # The way to the index is that of this machine.
 for each in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
@@ -49,6 +50,6 @@ exec unshare --mount --pid --fork --kill-child sh -euc '
     mount --rbind /sys "$TREE/sys"
     mount --rbind /dev "$TREE/dev"
     mount -t tmpfs tmpfs "$TREE/tmp"
-    exec chroot "$TREE" env --chdir=/redlane HOME=/root LC_ALL=C.UTF-8 \
+    exec chroot "$TREE" env --chdir=/srv/checkout HOME=/root LC_ALL=C.UTF-8 \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 ' redlane "$@"

@@ -3,7 +3,6 @@
 import fcntl
 import importlib.metadata
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 __all__ = [
     "DISTRIBUTIONS",
@@ -155,10 +155,8 @@ def link(distribution: importlib.metadata.Distribution, place: Path) -> None:
 
 def dependencies(name: str) -> Iterator[importlib.metadata.Distribution]:
     """What a distribution of this environment needs, and what that needs in turn."""
-    for requirement in importlib.metadata.requires(name) or ():
-        if "extra ==" in requirement:
-            continue
-        needed = re.match(r"[\w.-]+", requirement)
-        assert needed
-        yield importlib.metadata.distribution(needed[0])
-        yield from dependencies(needed[0])
+    for written in importlib.metadata.requires(name) or ():
+        needed = Requirement(written)
+        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+            yield importlib.metadata.distribution(needed.name)
+            yield from dependencies(needed.name)
