@@ -18,6 +18,7 @@ from spec.redlane_home import REDLANE, Home, Ran
 
 __all__ = [
     "EXACT",
+    "MANY_RACES",
     "ONE_OF_PEOPLE",
     "PEOPLE",
     "Guarded",
@@ -50,6 +51,9 @@ ENVIRONMENT = {
     "TZ": "UTC",
     "TERM": "dumb",
 }
+MANY_RACES = int(os.environ.get("REDLANE_RACE_ROUNDS") or 100_000)
+"""How often thorough tests try to be quicker than a judge; a million takes an hour."""
+
 DEADLINE = 120.0
 """Seconds after which a command that has not ended is a failure."""
 

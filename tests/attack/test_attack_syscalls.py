@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from attack.call_attacks import SECRET, guarded_secret, taken
-from supervised import PEOPLE, Guarded, compiled, person_named
+from supervised import MANY_RACES, PEOPLE, Guarded, compiled, person_named
 
 FLIPPING = Path(__file__).with_name("flipping.c")
 INTERRUPT = Path(__file__).with_name("interrupt.c")
@@ -110,7 +110,7 @@ def flipping(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 ROUNDS = [
     5_000,
-    pytest.param(1_000_000, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    pytest.param(MANY_RACES, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
 ]
 
 
