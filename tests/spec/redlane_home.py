@@ -154,7 +154,7 @@ class Home:
         """Run a console script to its end; an `env` value of None removes a name."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         words = [os.fsencode(each) for each in args]
-        if program == REDLANE and env is None and words and words[0] in PRELOADED:
+        if program == REDLANE and env is None and self._is_ordinary(words):
             code, out, err = run_preloaded(
                 [os.fsencode(program), *words], data, self.env, self.user, DEADLINE
             )
@@ -169,6 +169,12 @@ class Home:
             check=False,
         )
         return _ran(done.returncode, done.stdout, done.stderr)
+
+    def _is_ordinary(self, words: list[bytes]) -> bool:
+        """Whether a command starts as any other does: Python is told nothing odd."""
+        telling = ("PYTHON", "LC_", "LD_")
+        is_told = any(name.startswith(telling) for name in self.env)
+        return bool(words) and words[0] in PRELOADED and not is_told
 
     def shell(self, *args: str | bytes | Path, **more: Any) -> Ran:
         """Run the shell wrapper to its end."""
