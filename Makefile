@@ -23,7 +23,7 @@ EDITABLE := $(foreach each,$(DISTRIBUTIONS),--editable ./$(each))
 OURS := --no-deps --no-build-isolation --config-settings editable_mode=compat $(EDITABLE)
 # What an editable installation does not follow by itself: metadata and compiled programs.
 INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(each)/setup.py)) \
-	$(wildcard product_core/redlane/wrapper/*.[ch] plugins/*/native/*.[ch]) product_core/redlane/contexts/shell/programs.py
+	$(wildcard product_core/redlane/wrapper/*.[ch] plugins/*/native/*.[ch]) product_core/redlane/contexts/shell/running/compiling.py
 SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/redlane_*)
 BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 
@@ -61,7 +61,7 @@ test: $(READY) ## the quick tests; TESTS='…' picks some, JOBS=N runs N side by
 	@$(PYTEST) -m "not slow" $(TESTS)
 
 test-all: $(READY) ## all tests, with the matrices that take minutes and what boots
-	@$(PYTEST) --hypothesis-profile=thorough $(TESTS)
+	@$(PYTEST) --tb=short --hypothesis-profile=thorough $(TESTS)
 
 test-on: ## the quick tests on the Python of another Debian: SUITE=trixie; wants root
 	@packaging/on-debian.sh $(SUITE) make test
@@ -70,8 +70,8 @@ boot-test: $(READY) ## what `make deb` built, in booted Debians; wants root
 	@packaging/boot-packages.sh
 	@$(PYTEST) -m boot tests/boot $(TESTS)
 
-wheels: $(READY) ## the wheels of every distribution, into dist/wheels
-	@packaging/build-wheels.sh $(BIN)/python dist/wheels
+wheels: $(READY) ## the wheels, into dist/wheels; MACHINES='x86_64 aarch64': for those
+	@packaging/build-wheels.sh $(BIN)/python dist/wheels $(MACHINES)
 
 deb: ## the Debian packages, into dist/deb; SUITE=trixie: those of another release
 	@packaging/build-deb.sh $(SUITE)

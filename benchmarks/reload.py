@@ -19,7 +19,7 @@ import re2
 from corpus import regexes
 from measure import duration, percentile, print_table, ratio
 
-from redlane.control.client import Client
+from redlane.client import Client, operations
 
 POLICIES = 10_000
 RELOADS = 3
@@ -55,10 +55,10 @@ def daemon(home: Path) -> Iterator[Client]:
 
 def ask(client: Client, waits: list[float], stop: threading.Event) -> None:
     """Ask for verdicts, one after the other, until told to stop."""
-    body = {"content": "ls -l", "context": "Shell"}
+    body = operations.verdict("ls -l")
     while not stop.is_set():
         start = time.perf_counter()
-        client.post("/api/analyze", body)
+        client.send(body)
         waits.append(time.perf_counter() - start)
 
 
@@ -78,7 +78,7 @@ def main() -> None:
         reloads = []
         for _ in range(RELOADS):
             start = time.perf_counter()
-            client.post("/api/policies/reload", {})
+            client.send(operations.reload())
             reloads.append(time.perf_counter() - start)
         stop.set()
         asking.join()

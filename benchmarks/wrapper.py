@@ -16,7 +16,7 @@ from pathlib import Path
 
 from measure import duration, percentile, print_table, ratio
 
-from redlane.contexts.shell.programs import compile_programs, write_fallbacks
+from redlane.contexts.shell.running.compiling import compile_programs, compiler_of
 
 RUNS = int(os.environ.get("BENCH_RUNS", "200"))
 SCRIPTS = Path(sys.executable).parent
@@ -68,12 +68,10 @@ def main() -> None:
     """Print the least and the middle of the times, and how many times bash's."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        assert compile_programs(home / "compiled")
-        write_fallbacks(home / "python")
+        compile_programs(home / "compiled", compiler_of(os.environ))
         commands = {
             "bash -c true": BASH,
-            "redlane-sh, compiled": (str(home / "compiled/redlane-sh"), *BASH[1:]),
-            "redlane-sh, in Python": (str(home / "python/redlane-sh"), *BASH[1:]),
+            "redlane-sh": (str(home / "compiled/redlane-sh"), *BASH[1:]),
             "redlane validate": (
                 str(SCRIPTS / "redlane"),
                 "validate",

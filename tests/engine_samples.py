@@ -48,7 +48,7 @@ class SampleType:
 
     name: str
     reader: Reader = Reader.PATTERN
-    decides_lane: bool = False
+    ignores_action: bool = False
     contexts: frozenset[Context] = frozenset(Context)
     fields: frozenset[str] = frozenset()
     asked: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ def sample_types() -> dict[str, MatchType]:
         SampleType("Word"),
         SampleType("Check", Reader.CHECKER),
         SampleType("OtherCheck", Reader.CHECKER),
-        SampleType("Lane", Reader.CHECKER, decides_lane=True),
+        SampleType("Lane", Reader.CHECKER, ignores_action=True),
     ]
     return {each.name: each for each in types}
 

@@ -8,10 +8,10 @@ from redlane.model.content import TextContent
 from redlane.model.policy import Context
 from redlane.model.settings import Review as ReviewSettings
 from redlane.policies.ruleset import RuleSet
+from redlane.state.concurrency import ConcurrencyLimit
 from redlane.state.event import Event
 from redlane.state.events import EventLog
 from redlane.state.history import Filter, History
-from redlane.state.places import Places
 from redlane.state.reviews import Review, Reviews
 from redlane.state.sessions import DEFAULT_SESSION, Session, SessionTable
 
@@ -38,7 +38,7 @@ class Bench:
             EventLog(self.logs),
             self.reviews,
             lambda: self.settings,
-            places=Places(longest_wait=0.05),
+            places=ConcurrencyLimit(longest_wait=0.05),
         )
 
     @property

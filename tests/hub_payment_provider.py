@@ -41,14 +41,14 @@ class Provider:
         provider, over = cls(answer), threading.Event()
         with socket.create_server(("127.0.0.1", 0)) as listener:
             provider.port = listener.getsockname()[1]
-            desk = threading.Thread(target=provider._serve, args=(listener, over))
-            desk.start()
+            lab = threading.Thread(target=provider._serve, args=(listener, over))
+            lab.start()
             try:
                 yield provider
             finally:
                 over.set()
                 listener.shutdown(socket.SHUT_RDWR)
-                desk.join()
+                lab.join()
 
     def _serve(self, listener: socket.socket, over: threading.Event) -> None:
         clerks = []

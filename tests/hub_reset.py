@@ -7,7 +7,7 @@ import falcon.testing
 from hub_instance import Running, new_hub
 from hub_mail_server import MailServer
 
-from redlane_hub.services.reset_mail import ResetCourier
+from redlane_hub.services.reset_mail import ResetMailWorker
 
 __all__ = [
     "ANN",
@@ -17,10 +17,10 @@ __all__ = [
     "ask",
     "can_log_in",
     "confirm",
-    "courier",
     "resetting_hub",
     "rows",
     "token_for",
+    "worker",
 ]
 
 ANN = "Ann@example.org"
@@ -37,8 +37,8 @@ def resetting_hub(directory: Path, post: MailServer) -> Running:
     return made
 
 
-def courier(hub: Running) -> ResetCourier:
-    found = hub.hub._courier
+def worker(hub: Running) -> ResetMailWorker:
+    found = hub.hub._worker
     assert found is not None
     return found
 
@@ -57,7 +57,7 @@ def token_for(hub: Running, post: MailServer, email: str = ANN) -> str:
     """Ask for a mail, have it delivered at once, and read its token."""
     before = len(post.letters)
     assert ask(hub, email).json == REQUESTED
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     (letter,) = post.letters[before:]
     return letter.token
 

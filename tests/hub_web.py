@@ -67,7 +67,7 @@ def statuses(answer: bytes) -> list[int]:
 def served(
     application: "WSGIApplication | None" = None,
     *,
-    patience: float = 20.0,
+    idle_seconds: float = 20.0,
     body_bytes: int = BODY_BYTES,
     is_quick_path: Callable[[str], bool] = lambda _path: False,
 ) -> Iterator[RunningWeb]:
@@ -77,7 +77,7 @@ def served(
     server = WebServer(
         [(listener, application or recorder)],
         body_bytes,
-        patience=patience,
+        idle_seconds=idle_seconds,
         is_quick_path=is_quick_path,
     )
     running = RunningWeb(listener.getsockname(), server, recorder)

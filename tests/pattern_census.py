@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["Spelling", "census", "findings"]
 
-_LAZY = (("redlane.decoding.armour", "_runs", (12,)),)
+_LAZY = (("redlane.decoding.binary_text", "_runs", (12,)),)
 """What is compiled when it is first used: a module, a function and its arguments."""
 
 Spelling = tuple[str, bool, int]

@@ -18,7 +18,7 @@ def texts_for(pattern: str, flags: int, count: int) -> Iterator[str]:
     What a pattern must not be followed by is among them: there its rounds fail.
     """
     tree = parser.parse(pattern, flags & ~re.UNICODE.value)
-    chance = random.Random(pattern)
+    chance = random.Random(pattern.encode(errors="surrogatepass"))
     for _ in range(count):
         pieces = [_sample(tree, chance, {}) for _ in range(chance.randrange(1, 4))]
         yield _damaged("".join(pieces), chance)

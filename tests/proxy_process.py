@@ -15,10 +15,10 @@ from typing import Any
 from fork_server import ForkedProcess
 from forked_proxy import fork_proxy
 
-from redlane.control.proxy_frames import (
+from redlane.wire.frames import (
     HEAD_BYTES,
     MOST_SETTINGS_BYTES,
-    ProxyFrame,
+    Frame,
     body_length,
     pack,
     unpack,
@@ -46,10 +46,10 @@ ALLOW: Mapping[str, Any] = {
     "modified_by": None,
     "refused": None,
 }
-Answer = Callable[[ProxyFrame], "tuple[Mapping[str, Any], list[bytes]]"]
+Answer = Callable[[Frame], "tuple[Mapping[str, Any], list[bytes]]"]
 
 
-def block(frame: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+def block(frame: Frame) -> tuple[Mapping[str, Any], list[bytes]]:
     """Block what has "forbidden" in it, and let the rest pass."""
     if any(b"forbidden" in each for each in frame.blobs):
         return {**ALLOW, "verdict": "BLOCK", "policy": "no", "reason": "is it"}, []
@@ -66,8 +66,8 @@ class ProxyProcess:
     process: "subprocess.Popen[bytes] | ForkedProcess"
     channel: socket.socket
     answer: Answer = block
-    asked: list[ProxyFrame] = field(default_factory=list)
-    lanes: list[socket.socket] = field(default_factory=list)
+    asked: list[Frame] = field(default_factory=list)
+    connections: list[socket.socket] = field(default_factory=list)
 
     def contents(self, context: str, kind: str = "judge") -> list[bytes]:
         """What was asked about, in order."""
@@ -77,18 +77,18 @@ class ProxyProcess:
             if (each.document["context"], each.document["kind"]) == (context, kind)
         ]
 
-    def lane(self, lane: socket.socket) -> None:
-        """Answer one lane to its end."""
-        self.lanes.append(lane)
-        with lane, lane.makefile("rb") as stream, suppress(OSError):
+    def connection(self, connection: socket.socket) -> None:
+        """Answer one connection to its end."""
+        self.connections.append(connection)
+        with connection, connection.makefile("rb") as stream, suppress(OSError):
             while head := stream.read(HEAD_BYTES):
                 frame = unpack(head, stream.read(body_length(head)))
                 self.asked.append(frame)
                 document, blobs = self.answer(frame)
-                lane.sendall(b"".join(pack(document, blobs)))
+                connection.sendall(b"".join(pack(document, blobs)))
 
     def hear(self) -> Mapping[str, Any]:
-        """The next message of the channel that is no lane."""
+        """The next message of the channel that is no connection."""
         while True:
             data, rights, _, _ = self.channel.recvmsg(4096, socket.CMSG_SPACE(64))
             if not data:
@@ -97,8 +97,10 @@ class ProxyProcess:
             for _, _, each in rights:
                 descriptors.frombytes(each[: len(each) // 4 * 4])
             for number in descriptors:
-                lane = socket.socket(fileno=number)
-                threading.Thread(target=self.lane, args=(lane,), daemon=True).start()
+                connection = socket.socket(fileno=number)
+                threading.Thread(
+                    target=self.connection, args=(connection,), daemon=True
+                ).start()
             if not descriptors:
                 message: Mapping[str, Any] = json.loads(data)
                 return message

@@ -123,7 +123,6 @@ class Guarded:
         self.home = Home(base)
         self.home.policies(watching())
         self.home.role("watched", "watch")
-        self.home.role("unwatched")
 
     def start(self) -> None:
         """Start the daemon, as the person."""

@@ -49,14 +49,22 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 class Decisions:
     """Stands where rulings come from: refuses what `refuses` says, and remembers.
 
-    `asked` holds (name, candidates) of every call that was judged.
+    It refuses to change what `keeps` says.
+
+    `asked` holds (name, candidates) of every call that was judged, `changed` the paths
+    that it would change.
     """
 
     def __init__(
-        self, refuses: Callable[[str, tuple[bytes | None, ...]], bool] | None = None
+        self,
+        refuses: Callable[[str, tuple[bytes | None, ...]], bool] | None = None,
+        *,
+        keeps: Callable[[bytes | None], bool] = lambda _path: False,
     ) -> None:
         self._refuses = refuses or (lambda _name, _candidates: False)
+        self._keeps = keeps
         self.asked: list[tuple[str, tuple[bytes | None, ...]]] = []
+        self.changed: list[tuple[str, tuple[bytes | None, ...]]] = []
         self.unfaithful: list[str] = []
 
     def check(
@@ -64,9 +72,11 @@ class Decisions:
         notification: Notification,  # noqa: ARG002  # the signature of the real one
         name: str,
         candidates: tuple[bytes | None, ...] = (),
+        changed: tuple[bytes | None, ...] = (),
     ) -> None:
         self.asked.append((name, candidates))
-        if self._refuses(name, candidates):
+        self.changed.append((name, changed))
+        if self._refuses(name, candidates) or any(map(self._keeps, changed)):
             raise PermissionError(1, "refused by the test")
 
     def would_block(
@@ -74,8 +84,9 @@ class Decisions:
         notification: Notification,  # noqa: ARG002  # the signature of the real one
         name: str,
         candidates: tuple[bytes | None, ...],
+        changed: tuple[bytes | None, ...] = (),
     ) -> bool:
-        return self._refuses(name, candidates)
+        return self._refuses(name, candidates) or any(map(self._keeps, changed))
 
     def is_slow(self, name: str) -> bool:  # noqa: ARG002  # as above
         return False

@@ -239,8 +239,9 @@ class Opens:
 
     def _named(self, text: str) -> str:
         """The same for every process and every run."""
-        text = text.replace(str(os.getpid()), "PID")
-        return re.sub(r"#[0-9]+|\[[0-9]+\]|pts/[0-9]+|^b'[0-9]+\.[0-9].*", "N", text)
+        # The numbers of nameless files first: the process's own may stand inside one.
+        text = re.sub(r"#[0-9]+|\[[0-9]+\]|pts/[0-9]+|^b'[0-9]+\.[0-9].*", "N", text)
+        return re.sub(rf"\b{os.getpid()}\b", "PID", text)
 
     def _mended(self) -> list[tuple[str, str, int]]:
         """What an operation left in the tree; then as if it had not."""

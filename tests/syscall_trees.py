@@ -38,6 +38,7 @@ SHARES = [
 ]
 """Of a table, every which case is tried; 7 goes round through what a table repeats."""
 
+_OLD = 1_000_000_000
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 Told = tuple[str, str, tuple[str, ...]]
@@ -124,9 +125,19 @@ def _entries(root: Path, directory: Path) -> Iterator[str]:
         more = str(each.readlink()) if kind == "l" else ""
         if kind == "-":
             more = f"{status.st_nlink} {each.read_text()}"
-        yield f"{each.relative_to(root)} {kind} {more}"
+        yield f"{each.relative_to(root)} {kind} {more} {_attributes(each, status)}"
         if kind == "d":
             yield from _entries(root, each)
+
+
+def _attributes(path: Path, status: os.stat_result) -> str:
+    """Rights, owner, attributes and times; of the latter those that were set to be old.
+
+    What was not named stands for what was done just now.
+    """
+    times = [each if each < _OLD else 0 for each in (status.st_atime, status.st_mtime)]
+    named = os.listxattr(path, follow_symlinks=False)
+    return f"{status.st_mode:o} {status.st_uid}:{status.st_gid} {named} {times}"
 
 
 def run_cases(root: Path, cases: tuple[Case, ...]) -> list[Told]:

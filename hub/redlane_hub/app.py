@@ -37,7 +37,7 @@ from redlane_hub.services.endorsements import Endorsements
 from redlane_hub.services.keys import Keys
 from redlane_hub.services.pending import PendingCounts
 from redlane_hub.services.publishing import Publishing
-from redlane_hub.services.reset_mail import ResetCourier
+from redlane_hub.services.reset_mail import ResetMailWorker
 from redlane_hub.services.resets import Resets
 from redlane_hub.services.viewing import Viewing
 from redlane_hub.services.yanking import Yanking
@@ -83,13 +83,13 @@ class Hub:
         self._keys = Keys(self._database, clock)
         self._checker = SchemaChecker()
         self._publishing = Publishing(self._database, clock, self._checker, settings)
-        self._courier = _courier(settings, self._database, clock)
+        self._worker = _worker(settings, self._database, clock)
         self._resets = Resets(
             self._database,
             clock,
             self._passwords,
-            configured=self._courier is not None,
-            wake=self._courier.wake if self._courier else lambda: None,
+            configured=self._worker is not None,
+            wake=self._worker.wake if self._worker else lambda: None,
         )
         self._downloads = Downloads(settings.database_path, downloads)
         self._catalogue = Catalogue(self._database, self._downloads)
@@ -151,27 +151,27 @@ class Hub:
         """Start what works in the background."""
         self._checker.start()
         self._downloads.start()
-        if self._courier is not None:
-            self._courier.start()
+        if self._worker is not None:
+            self._worker.start()
 
     def stop(self) -> None:
         """Finish what works in the background, and let go of the database."""
-        if self._courier is not None:
-            self._courier.stop()
+        if self._worker is not None:
+            self._worker.stop()
         self._checker.stop()
         self._downloads.stop()
         self._passwords.close()
         self._database.close()
 
 
-def _courier(
+def _worker(
     settings: Settings, database: Database, clock: Clock
-) -> ResetCourier | None:
+) -> ResetMailWorker | None:
     """Who sends the reset mails, where there is a mail server."""
     if not settings.smtp_url:
         return None
     mailer = SmtpMailer(settings, clock=clock)
-    return ResetCourier(database, clock, mailer, settings.base_url)
+    return ResetMailWorker(database, clock, mailer, settings.base_url)
 
 
 def falcon_app(

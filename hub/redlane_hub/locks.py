@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from redlane_hub.patience import WouldWaitError, may_wait
+from redlane_hub.nonblocking import WouldWaitError, may_wait
 
 __all__ = ["locked"]
 

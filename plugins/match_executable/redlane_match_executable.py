@@ -35,7 +35,7 @@ class ExecutableType:
     contexts = frozenset(Context)
     reader = Reader.CHECKER
     fields: frozenset[str] = frozenset()
-    decides_lane = False
+    ignores_action = False
 
     def problems(self, policy: Policy) -> Iterable[Problem]:
         """A pattern that is no command line."""

@@ -29,7 +29,7 @@ class McpToolType:
     """It matches in Mcp alone; elsewhere it is useless, but no error."""
     reader = Reader.PATTERN
     fields: frozenset[str] = frozenset()
-    decides_lane = False
+    ignores_action = False
 
     def problems(self, policy: Policy) -> Iterator[Problem]:
         """Neither name, or one that no call can have, is an error."""

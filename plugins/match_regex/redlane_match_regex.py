@@ -61,7 +61,7 @@ class RegexType:
     contexts = frozenset(Context)
     reader = Reader.PATTERN
     fields: frozenset[str] = frozenset()
-    decides_lane = False
+    ignores_action = False
 
     def __init__(self) -> None:
         """Keep patterns between `problems` and `compile`, and between roles."""

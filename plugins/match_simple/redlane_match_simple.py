@@ -39,7 +39,7 @@ class SimpleType:
     contexts = frozenset(Context)
     reader = Reader.PATTERN
     fields: frozenset[str] = frozenset()
-    decides_lane = False
+    ignores_action = False
 
     def problems(self, policy: Policy) -> Iterator[Problem]:
         """A missing pattern is an error, an empty one matches everything: a warning.

@@ -1,4 +1,8 @@
-"""All that a plugin may import: the names here keep their meaning between versions."""
+"""All that a plugin may import: the names here keep their meaning between versions.
+
+`docs/plugin-api.md` says what may change, and when. A test compares all of it with
+`tests/data/plugin-api.txt`.
+"""
 
 from redlane.execution import (
     Command,
@@ -7,11 +11,30 @@ from redlane.execution import (
     run_all,
     split_command,
 )
-from redlane.hookspecs import hookimpl
-from redlane.model.content import Content, Reader, SystemCall, ToolCall
-from redlane.model.matching import Answer, Matcher, MatchType, Outcome
+from redlane.hookspecs import API_VERSION, hookimpl
+from redlane.messages import visible
+from redlane.model.commands import CommandGroup
+from redlane.model.content import (
+    Content,
+    Reader,
+    ShellCommand,
+    SystemCall,
+    TextContent,
+    ToolCall,
+)
+from redlane.model.field import Field, Kind
+from redlane.model.matching import (
+    Answer,
+    Matcher,
+    MatchType,
+    Outcome,
+    Preparation,
+    PreparedMatchType,
+)
 from redlane.model.policy import Action, Context, Policy
 from redlane.model.problem import Problem, Severity
+from redlane.model.reviewing import Opinion, Reviewer, ReviewRequest, Vote
+from redlane.model.serving import ContentJudge, ServedContext
 from redlane.model.supervision import (
     ContextService,
     Coverage,
@@ -20,39 +43,59 @@ from redlane.model.supervision import (
     GuardOptions,
     Judge,
     Ruling,
+    Starts,
 )
 from redlane.model.unseen import first_unseen
+from redlane.model.verdict import Decision, Verdict
 from redlane.patterns import CompiledPattern, PatternError, compile_pattern
 
 __all__ = [
+    "API_VERSION",
     "Action",
     "Answer",
     "Command",
+    "CommandGroup",
     "CompiledPattern",
     "Content",
+    "ContentJudge",
     "Context",
     "ContextService",
     "Coverage",
+    "Decision",
     "Ending",
     "Enforcement",
+    "Field",
     "Guard",
     "GuardOptions",
     "Judge",
+    "Kind",
     "MatchType",
     "Matcher",
+    "Opinion",
     "Outcome",
     "PatternError",
     "Policy",
+    "Preparation",
+    "PreparedMatchType",
     "Problem",
     "Reader",
+    "ReviewRequest",
+    "Reviewer",
     "Ruling",
+    "ServedContext",
     "Severity",
+    "ShellCommand",
+    "Starts",
     "SystemCall",
+    "TextContent",
     "ToolCall",
+    "Verdict",
+    "Vote",
     "command_problems",
     "compile_pattern",
     "first_unseen",
     "hookimpl",
     "run_all",
     "split_command",
+    "visible",
 ]

@@ -1,6 +1,15 @@
 """The errors that Redlane raises on purpose; each message is one whole line."""
 
-__all__ = ["ContentError", "DaemonError", "LoadError", "RedlaneError", "UsageError"]
+__all__ = [
+    "ContentError",
+    "DaemonError",
+    "ForbiddenError",
+    "LoadError",
+    "NotFoundError",
+    "OverloadedError",
+    "RedlaneError",
+    "UsageError",
+]
 
 
 class RedlaneError(Exception):
@@ -9,6 +18,18 @@ class RedlaneError(Exception):
 
 class UsageError(RedlaneError):
     """The caller asked for something that cannot be done as asked."""
+
+
+class ForbiddenError(UsageError):
+    """Whoever asks has no right to it."""
+
+
+class NotFoundError(UsageError):
+    """What is asked about is not there, or not for whoever asks."""
+
+
+class OverloadedError(UsageError):
+    """Whoever asks has as much under way as one may have."""
 
 
 class LoadError(RedlaneError):

@@ -17,11 +17,11 @@ from redlane.model.settings import Review as ReviewSettings
 from redlane.model.verdict import Decision, Verdict
 from redlane.policies.ruleset import RuleSet
 from redlane.state.clock import iso_time
+from redlane.state.concurrency import ConcurrencyLimit
 from redlane.state.event import Event
 from redlane.state.events import EventLog
 from redlane.state.filters import why_not_held
-from redlane.state.places import Places
-from redlane.state.redaction import excerpt, redact_reason
+from redlane.state.redaction import excerpt, redact_details, redact_reason
 from redlane.state.reviews import Review, Reviews, ReviewsFullError, ReviewState
 from redlane.state.sessions import Session, SessionState, SessionTable
 
@@ -76,7 +76,7 @@ class Gate:
         reviews: Reviews,
         review_settings: Callable[[], ReviewSettings],
         *,
-        places: Places | None = None,
+        places: ConcurrencyLimit | None = None,
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -88,7 +88,9 @@ class Gate:
         self._review_settings = review_settings
         self._clock = clock
         self._timer = timer
-        self._places = places or Places()
+        self._places = places or ConcurrencyLimit()
+        self.consult: Callable[[Review, Verdict], None] = lambda *_: None
+        """Told of all that is held, and may have it decided."""
 
     def decide(
         self,
@@ -223,6 +225,7 @@ class Gate:
         try:
             if on_hold is not None:
                 on_hold(review)
+            self.consult(review, judgement.verdict)
             review = self._reviews.wait(review)
         finally:
             self._reviews.release(review.id)
@@ -278,6 +281,8 @@ class Gate:
             review=None if review is None else review.id,
             decided_by=None if review is None else review.decided_by,
             restriction=verdict.restriction,
+            score=verdict.score,
+            answer_details=redact_details(verdict.details),
         )
         self._events.append(event)
         return Judgement(verdict, event.id, latency, event.review)
@@ -324,6 +329,8 @@ def _doubted(verdict: Verdict, doubt: Verdict) -> Verdict:
         suggestion=None,
         modified_by=verdict.policy if modified else verdict.modified_by,
         restriction=False,
+        score=None,
+        details={},
     )
 
 

@@ -5,11 +5,10 @@ its type then become load errors, so that a broken plugin never opens a door.
 """
 
 import contextlib
-import re
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import Distribution, EntryPoint
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -17,17 +16,34 @@ import pluggy
 
 from redlane import hookspecs
 from redlane.hookspecs import ENTRY_POINT_GROUP
-from redlane.model.content import Reader
 from redlane.model.matching import MatchType
-from redlane.model.policy import Context
+from redlane.model.reviewing import Reviewer
+from redlane.model.serving import ServedContext
 from redlane.model.supervision import ContextService
+from redlane.plugin_points import (
+    PluginReport,
+    entry_points_of,
+    one_line,
+    report_of,
+)
+from redlane.plugin_shapes import (
+    CONTEXT_PACKAGES,
+    FIRST_API,
+    context_problem,
+    is_prepared,
+    match_type_problem,
+    reviewer_problem,
+    version_problem,
+)
+from redlane.preparing import PreparedType
 
 __all__ = [
-    "CONTEXT_PACKAGES",
     "KNOWN_PACKAGES",
     "PluginReport",
     "Plugins",
+    "answer_of",
     "find_plugins",
+    "hooks_of",
 ]
 
 KNOWN_PACKAGES: Mapping[str, str] = MappingProxyType(
@@ -41,31 +57,14 @@ KNOWN_PACKAGES: Mapping[str, str] = MappingProxyType(
 )
 """The package that brings each match type of the policy format."""
 
-CONTEXT_PACKAGES: Mapping[str, str] = MappingProxyType(
-    {Context.SYSCALL: "redlane-context-syscall"}
-)
-"""The package that brings each context of the policy format that is a plugin's."""
-
-
-@dataclass(frozen=True, slots=True)
-class PluginReport:
-    """One entry point: what it offers, or the `error` for which it was left out."""
-
-    name: str
-    distribution: str
-    version: str
-    location: str
-    match_types: tuple[str, ...] = ()
-    contexts: tuple[str, ...] = ()
-    error: str | None = None
-
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """Match types and contexts by name, how they were found, and what is wrong.
+    """What plugins offer, by name, how they were found, and what is wrong.
 
-    `conflicts` has one line for each match type or context that two plugins offer: with
-    any, the daemon does not start, because it cannot know which of them to trust.
+    `conflicts` has one line for each match type, context or reviewer that two plugins
+    offer: with any, the daemon does not start, because it cannot know which of them to
+    trust.
     """
 
     match_types: Mapping[str, MatchType]
@@ -74,37 +73,66 @@ class Plugins:
     contexts: Mapping[str, ContextService] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    """Those that supervise processes."""
+    served: Mapping[str, ServedContext] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """Those that the daemon starts and stops."""
+    reviewers: Mapping[str, Reviewer] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Offers:
     """What one plugin offers."""
 
+    api: str = ""
     match_types: tuple[MatchType, ...] = ()
-    contexts: tuple[ContextService, ...] = ()
+    contexts: tuple[ContextService | ServedContext, ...] = ()
+    reviewers: tuple[Reviewer, ...] = ()
 
 
-def find_plugins() -> Plugins:
-    """Load every entry point of the group `redlane`, in the order of their names."""
-    manager = pluggy.PluginManager(ENTRY_POINT_GROUP)
-    manager.add_hookspecs(hookspecs)
+def find_plugins(*given: object) -> Plugins:
+    """Load every entry point of the group `redlane`, in the order of their names.
+
+    `given` are plugins that need not be installed, for tests of them: they come first,
+    and what they raise goes through.
+    """
     types = _Names[MatchType]("match type")
-    contexts = _Names[ContextService]("context")
-    points, reports = _entry_points()
-    for distribution, entry_point in points:
-        found, offered = _load(manager, distribution, entry_point)
-        reports.append(found)
+    contexts = _Names[ContextService | ServedContext]("context")
+    reviewers = _Names[Reviewer]("reviewer")
+    points, torn = entry_points_of(ENTRY_POINT_GROUP)
+    loaded = [_load_given(each) for each in given]
+    loaded += [
+        _load(distribution, entry_point)
+        for distribution, entry_point in points
+        if not _is_one_of(given, entry_point)
+    ]
+    for found, offered in loaded:
         owner = f"{found.name!r} of {found.distribution}"
         for match_type in offered.match_types:
             types.add(match_type.name, match_type, owner)
         for context in offered.contexts:
             contexts.add(context.name, context, owner)
+        for reviewer in offered.reviewers:
+            reviewers.add(reviewer.name, reviewer, owner)
     return Plugins(
         MappingProxyType(types.taken),
-        tuple(reports),
-        (*types.conflicts, *contexts.conflicts),
-        MappingProxyType(contexts.taken),
+        (*torn, *(found for found, _ in loaded)),
+        (*types.conflicts, *contexts.conflicts, *reviewers.conflicts),
+        *_by_kind(contexts.taken),
+        MappingProxyType(reviewers.taken),
     )
+
+
+def _by_kind(
+    contexts: Mapping[str, Any],
+) -> tuple[Mapping[str, ContextService], Mapping[str, ServedContext]]:
+    """Contexts that supervise processes, and those that are served; names tell."""
+    supervising = {k: v for k, v in contexts.items() if k in CONTEXT_PACKAGES}
+    served = {k: v for k, v in contexts.items() if k not in CONTEXT_PACKAGES}
+    return MappingProxyType(supervising), MappingProxyType(served)
 
 
 _Any = TypeVar("_Any")
@@ -130,44 +158,8 @@ class _Names(Generic[_Any]):
         self.taken.setdefault(name, offered)
 
 
-_Found = tuple[list[tuple[Distribution, EntryPoint]], list[PluginReport]]
-
-
-def _entry_points() -> _Found:
-    """Each entry point of the group once: the distribution first on the path wins.
-
-    A distribution whose entry points cannot be read is reported; then each is asked by
-    itself, which takes longer.
-    """
-    torn: list[PluginReport] = []
-    try:
-        points = list(entry_points(group=ENTRY_POINT_GROUP))
-    except Exception:  # noqa: BLE001  # a file may hold anything; each is asked below
-        points = _ask_each(torn)
-    found = [(each.dist, each) for each in points if each.dist is not None]
-    return sorted(found, key=lambda pair: (pair[1].name, _told(pair[0], "Name"))), torn
-
-
-def _ask_each(torn: list[PluginReport]) -> list[EntryPoint]:
-    """The entry points of the distributions that have sound ones; adds to `torn`."""
-    points: list[EntryPoint] = []
-    seen: set[str] = set()
-    for distribution in distributions():
-        name = _told(distribution, "Name")
-        canonical = re.sub(r"[-_.]+", "-", name).lower()
-        if canonical in seen:
-            continue
-        seen.update({canonical} - {""})
-        try:
-            points += distribution.entry_points.select(group=ENTRY_POINT_GROUP)
-        except Exception as error:  # noqa: BLE001  # as above
-            reason = f"its entry points cannot be read: {_one_line(error)}"
-            torn.append(_report(distribution, name or "?", _Offers(), reason))
-    return points
-
-
 def _load(
-    manager: pluggy.PluginManager, distribution: Distribution, entry_point: EntryPoint
+    distribution: Distribution, entry_point: EntryPoint
 ) -> tuple[PluginReport, _Offers]:
     """What one entry point offers, or why it cannot be used.
 
@@ -175,116 +167,76 @@ def _load(
     unknown, which makes policies of those types load errors. SystemExit is part of it:
     a plugin must not choose the exit status of `redlane validate`.
     """
-    plugin: object = None
     try:
         # What a plugin prints must not mix with the JSON that a command prints.
         with contextlib.redirect_stdout(sys.stderr):
-            plugin = entry_point.load()
-            offered = _register(
-                manager, plugin, f"{_told(distribution, 'Name')}:{entry_point}"
-            )
+            offered = _offers_of(entry_point.load())
     except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
-        if manager.is_registered(plugin):
-            manager.unregister(plugin)
-        nothing = _Offers()
-        reason = _one_line(error)
-        return _report(distribution, entry_point.name, nothing, reason), nothing
-    return _report(distribution, entry_point.name, offered, None), offered
+        reason = one_line(error)
+        return report_of(distribution, entry_point.name, reason), _Offers()
+    return _reported(report_of(distribution, entry_point.name), offered), offered
 
 
-def _register(manager: pluggy.PluginManager, plugin: object, name: str) -> _Offers:
-    """What a plugin offers, each checked for the members that it must have."""
-    manager.register(plugin, name=name)
-    manager.check_pending()
+def _load_given(plugin: object) -> tuple[PluginReport, _Offers]:
+    """What a plugin offers that no entry point names."""
+    name = str(getattr(plugin, "__name__", type(plugin).__name__))
+    offered = _offers_of(plugin)
+    return _reported(PluginReport(name, "what was given", "", ""), offered), offered
+
+
+def _is_one_of(given: Sequence[object], entry_point: EntryPoint) -> bool:
+    """Whether an entry point leads to a plugin that was given already."""
+    found: object = sys.modules.get(entry_point.module)
+    for name in filter(None, (entry_point.attr or "").split(".")):
+        found = getattr(found, name, None)
+    return any(each is found for each in given)
+
+
+def _offers_of(plugin: object) -> _Offers:
+    """What a plugin offers, each checked for the members that it must have.
+
+    Each plugin has a manager of its own, so that none meets the others.
+    """
+    wanted, hooks = hooks_of(plugin)
+    types = answer_of(hooks.redlane_match_types, match_type_problem)
     return _Offers(
-        _call(manager, plugin, "redlane_match_types", _shape_problem),
-        _call(manager, plugin, "redlane_contexts", _context_problem),
+        wanted,
+        tuple(PreparedType(each) if is_prepared(each) else each for each in types),
+        answer_of(hooks.redlane_contexts, context_problem),
+        answer_of(hooks.redlane_reviewers, reviewer_problem),
     )
 
 
-def _call(
-    manager: pluggy.PluginManager,
-    plugin: object,
-    hook: str,
+def hooks_of(plugin: object) -> tuple[str, Any]:
+    """The API version that a plugin wants, and its hooks; may raise anything."""
+    wanted = getattr(plugin, "redlane_api", FIRST_API)
+    problem = version_problem(wanted)
+    if problem:
+        raise ImportError(problem)
+    manager = pluggy.PluginManager(ENTRY_POINT_GROUP)
+    manager.add_hookspecs(hookspecs)
+    manager.register(plugin, name="plugin")
+    manager.check_pending()
+    return wanted, manager.hook
+
+
+def answer_of(
+    hook: Callable[[], Iterable[Iterable[Any]]],
     problem_of: Callable[[Any], str | None],
 ) -> tuple[Any, ...]:
     """What one hook of one plugin answers; raises TypeError for another shape."""
-    others = [other for other in manager.get_plugins() if other is not plugin]
-    caller = manager.subset_hook_caller(hook, others)
-    offered = tuple(each for answer in caller() for each in answer)
+    offered = tuple(each for answer in hook() for each in answer)
     problem = next(filter(None, map(problem_of, offered)), None)
     if problem:
         raise TypeError(problem)
     return offered
 
 
-def _shape_problem(match_type: Any) -> str | None:  # noqa: ANN401  # comes from outside
-    """Why an object is no match type, or None."""
-    if isinstance(match_type, type):
-        return f"{match_type.__name__} is a class: offer an object of it"
-    for member in ("name", "contexts", "reader", "fields", "decides_lane"):
-        if not hasattr(match_type, member):
-            return f"match type {match_type!r} has no attribute {member!r}"
-    for method in ("problems", "compile"):
-        if not callable(getattr(match_type, method, None)):
-            return f"match type {match_type!r} has no method {method!r}"
-    if not isinstance(match_type.name, str) or not match_type.name:
-        return f"match type {match_type!r} has no name"
-    return _attribute_problem(match_type)
-
-
-def _attribute_problem(match_type: MatchType) -> str | None:
-    """Why an attribute of a match type has no value that it may have, or None."""
-    # Only checked here, because what a plugin offers has whatever types it likes.
-    sound = {
-        "contexts": all(isinstance(each, Context) for each in match_type.contexts),
-        "reader": isinstance(match_type.reader, Reader),
-        "fields": all(isinstance(each, str) for each in match_type.fields),
-        "decides_lane": isinstance(match_type.decides_lane, bool),
-    }
-    wrong = next((name for name, is_sound in sound.items() if not is_sound), None)
-    return wrong and f"match type {match_type.name!r} has an unusable {wrong!r}"
-
-
-def _context_problem(context: Any) -> str | None:  # noqa: ANN401  # comes from outside
-    """Why an object is no context that a plugin may offer, or None."""
-    if isinstance(context, type):
-        return f"{context.__name__} is a class: offer an object of it"
-    name = getattr(context, "name", None)
-    if not isinstance(name, str) or name not in CONTEXT_PACKAGES:
-        known = ", ".join(CONTEXT_PACKAGES)
-        return f"context {context!r} has no name that a plugin may offer ({known})"
-    for method in ("problems", "coverage", "guard"):
-        if not callable(getattr(context, method, None)):
-            return f"context {context!r} has no method {method!r}"
-    return None
-
-
-def _report(
-    distribution: Distribution,
-    name: str,
-    offered: _Offers,
-    error: str | None,
-) -> PluginReport:
-    return PluginReport(
-        name=name,
-        distribution=_told(distribution, "Name"),
-        version=_told(distribution, "Version"),
-        location=str(distribution.locate_file("")),
+def _reported(origin: PluginReport, offered: _Offers) -> PluginReport:
+    return replace(
+        origin,
+        api=offered.api,
         match_types=tuple(each.name for each in offered.match_types),
         contexts=tuple(str(each.name) for each in offered.contexts),
-        error=error,
+        reviewers=tuple(each.name for each in offered.reviewers),
     )
-
-
-def _told(distribution: Distribution, field: str) -> str:
-    """A field of the metadata, or nothing: an interrupted installation has none."""
-    try:
-        metadata = distribution.metadata
-        return str(metadata[field]) if field in metadata else ""
-    except Exception:  # noqa: BLE001  # a file may hold anything
-        return ""
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())

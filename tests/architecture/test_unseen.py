@@ -9,7 +9,7 @@ import pytest
 from architecture.sources import refuse
 
 from redlane.cli.visible import visible
-from redlane.contexts.shell.readings import readings
+from redlane.contexts.shell.grammar.readings import readings
 from redlane.decoding.normal import plain
 from redlane.model.policy import Action, Context, Policy
 from redlane.model.problem import Severity

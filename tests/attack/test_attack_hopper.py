@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from spec.redlane_home import wait_for
 
-from redlane.control.processes import Process, read_process
-from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
+from redlane.membership.trees import continue_tree, kill_tree, members, stop_tree
+from redlane.processes import Process, read_process
 
 SUPERVISOR = """
 import ctypes, os, sys

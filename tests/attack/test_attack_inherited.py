@@ -9,7 +9,7 @@ import pytest
 from spec.redlane_home import REDLANE, Home
 from system.conftest import daemon, home  # noqa: F401  # fixtures
 
-from redlane.control.sockets import connect_socket
+from redlane.wire.sockets import connect_socket
 
 ASK = """
 import os, sys

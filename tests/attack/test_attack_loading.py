@@ -17,7 +17,7 @@ STUBBORN = """
         contexts = frozenset(Context)
         reader = Reader.PATTERN
         fields = frozenset()
-        decides_lane = False
+        ignores_action = False
 
         def problems(self, policy):
             return ()

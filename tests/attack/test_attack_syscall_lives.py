@@ -68,7 +68,10 @@ if not os.fork():
 print(os.getpid(), flush=True)
 while True:
     time.sleep(0.01)
-    open("/dev/null").close()
+    try:
+        open("/dev/null").close()
+    except OSError:  # nobody answers for the call: soon the session ends
+        pass
 """
 """Two processes, one of them an orphan, which nothing but SIGKILL ends."""
 
@@ -103,7 +106,6 @@ def test_session_whose_supervisor_is_killed_ends_at_once(
 
         wait_for(lambda: all(map(_gone, pids)))
         _, said = process.communicate(timeout=20)
-    # Before its end the agent may tell of calls that nobody answered.
     lines = [each for each in said.splitlines() if each.startswith("redlane: ")]
     assert len(lines) == 1, said
     assert process.returncode != 0

@@ -32,6 +32,16 @@ def test_first_command_starts_the_daemon(machine: Machine) -> None:
     assert state(machine, "redlane.service") == "active"
 
 
+def test_a_users_program_asks_by_the_client(machine: Machine) -> None:
+    add_user(machine, "asker")
+    program = (
+        "from redlane.client import Client, operations as o; c = Client(); "
+        "print([c.send(o.verdict(each))['verdict'] for each in ('ls', 'rm -rf /')])"
+    )
+    words = ("/usr/lib/redlane/bin/python3", "-I", "-c", program)
+    assert machine.run(words, user="asker").stdout == "['ALLOW', 'BLOCK']\n"
+
+
 def test_reload_starts_a_daemon_that_is_stopped(machine: Machine) -> None:
     answer = ask(machine, "/api/policies/reload", {})
     assert answer.status == 200, answer

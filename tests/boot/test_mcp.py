@@ -31,7 +31,7 @@ CONFIGURATION = """\
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Lab:
     """A machine with an MCP server, and a role whose calls of tools are judged."""
 
     machine: Machine
@@ -69,7 +69,7 @@ def asked(tool: str, arguments: Mapping[str, str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def desk(machine: Machine) -> Desk:
+def lab(machine: Machine) -> Lab:
     policies = [
         {"id": name, "action": "Block", "reason": "a test", **each}
         for name, each in POLICIES.items()
@@ -84,7 +84,7 @@ def desk(machine: Machine) -> Desk:
     machine.write("/srv/notes.py", NOTES.read_text(encoding="utf-8"), mode="644")
     add_user(machine, "ada")
     start(machine)
-    return Desk(machine)
+    return Lab(machine)
 
 
 @pytest.fixture(params=["root", "ada"])
@@ -93,43 +93,43 @@ def user(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("session", [True, False], ids=["session", "by-itself"])
-def test_harmless_call_is_answered(desk: Desk, user: str, session: bool) -> None:  # noqa: FBT001  # a parameter of the table
-    answer = desk.call(user, "write", session=session, text="harmless")
+def test_harmless_call_is_answered(lab: Lab, user: str, session: bool) -> None:  # noqa: FBT001  # a parameter of the table
+    answer = lab.call(user, "write", session=session, text="harmless")
     assert answer["result"]["content"] == [{"type": "text", "text": "taken"}]
-    assert "harmless" in desk.reached(user)
+    assert "harmless" in lab.reached(user)
 
 
-def test_secret_does_not_reach_the_server(desk: Desk, user: str) -> None:
-    error = desk.call(user, "write", text=f"this is {SECRET}")["error"]
+def test_secret_does_not_reach_the_server(lab: Lab, user: str) -> None:
+    error = lab.call(user, "write", text=f"this is {SECRET}")["error"]
     assert (error["code"], error["data"]["policy"]) == (BLOCKED, "mcp-secret")
-    assert SECRET not in desk.reached(user)
+    assert SECRET not in lab.reached(user)
 
 
-def test_tool_is_blocked_by_its_name(desk: Desk, user: str) -> None:
-    error = desk.call(user, "delete", what="all")["error"]
+def test_tool_is_blocked_by_its_name(lab: Lab, user: str) -> None:
+    error = lab.call(user, "delete", what="all")["error"]
     assert error["data"]["policy"] == "mcp-delete"
-    assert '"delete"' not in desk.reached(user)
+    assert '"delete"' not in lab.reached(user)
 
 
-def test_poison_does_not_come_in(desk: Desk, user: str) -> None:
-    answer = desk.call(user, "read")
+def test_poison_does_not_come_in(lab: Lab, user: str) -> None:
+    answer = lab.call(user, "read")
     assert answer["error"]["data"]["policy"] == "mcp-poison"
     assert "as the poison says" not in json.dumps(answer)
 
 
-def test_what_was_refused_is_an_event(desk: Desk, user: str) -> None:
-    desk.call(user, "write", text=SECRET)
-    desk.call(user, "read")
-    events = ask(desk.machine, "/api/events?limit=1000").body["events"]
+def test_what_was_refused_is_an_event(lab: Lab, user: str) -> None:
+    lab.call(user, "write", text=SECRET)
+    lab.call(user, "read")
+    events = ask(lab.machine, "/api/events?limit=1000").body["events"]
     told = {(each["policy"], each["context"], each["verdict"]) for each in events}
     assert {("mcp-secret", "Mcp", "BLOCK"), ("mcp-poison", "Inbound", "BLOCK")} <= told
 
 
-def test_clients_are_put_through_it_and_given_back(desk: Desk) -> None:
-    machine, path = desk.machine, "/home/ada/.cursor/mcp.json"
+def test_clients_are_put_through_it_and_given_back(lab: Lab) -> None:
+    machine, path = lab.machine, "/home/ada/.cursor/mcp.json"
     machine.run("mkdir -p .cursor", user="ada")
     machine.write(path, CONFIGURATION, mode="600", owner="ada")
-    done = desk.imported("ada", "--client", "cursor")
+    done = lab.imported("ada", "--client", "cursor")
     assert done.returncode == 0, done.stderr
     assert "'far' was left as it is" in done.stdout
 
@@ -146,33 +146,33 @@ def test_clients_are_put_through_it_and_given_back(desk: Desk) -> None:
     held = ("redlane", "run", "--role", "mcp", "--", *undo)
     assert machine.run(held, user="ada", check=False).returncode
     assert machine.read(path) == text
-    assert desk.imported("ada", "--undo").returncode == 0
+    assert lab.imported("ada", "--undo").returncode == 0
     assert machine.read(path) == CONFIGURATION
 
 
-def test_root_changes_no_file_that_a_user_leads_it_to(desk: Desk) -> None:
-    machine, name = desk.machine, ".cursor/mcp.json"
+def test_root_changes_no_file_that_a_user_leads_it_to(lab: Lab) -> None:
+    machine, name = lab.machine, ".cursor/mcp.json"
     path, roots = f"/home/ada/{name}", f"/root/{name}"
     machine.run("mkdir -p .cursor", user="ada")
     machine.write(path, CONFIGURATION, owner="ada")
     machine.run(f"mkdir -p .cursor && cp {path} {roots}")
     machine.run(f"ln -sf {roots} link.json", user="ada")
     for each in (path, "/home/ada/link.json"):
-        done = desk.imported("root", "--client", "cursor", "--file", each)
+        done = lab.imported("root", "--client", "cursor", "--file", each)
         assert done.returncode == 1
         assert "run this as ada" in done.stderr
     for each in (path, roots):
         assert machine.read(each) == CONFIGURATION
 
 
-def test_nothing_passes_while_the_service_is_stopped(desk: Desk, user: str) -> None:
-    machine = desk.machine
+def test_nothing_passes_while_the_service_is_stopped(lab: Lab, user: str) -> None:
+    machine = lab.machine
     machine.run("systemctl stop redlane.socket redlane-shell.socket redlane.service")
     try:
-        error = desk.call(user, "write", session=False, text="unjudged")["error"]
+        error = lab.call(user, "write", session=False, text="unjudged")["error"]
     finally:
         machine.run("systemctl start redlane.socket redlane-shell.socket")
     assert error["code"] == NOT_JUDGED
-    assert "unjudged" not in desk.reached(user)
-    assert desk.call(user, "write", session=False, text="again")["result"]
+    assert "unjudged" not in lab.reached(user)
+    assert lab.call(user, "write", session=False, text="again")["result"]
     assert state(machine, "redlane.service") == "active"

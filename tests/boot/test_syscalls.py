@@ -16,6 +16,7 @@ PLUGIN = "redlane-plugin-syscall"
 SECRET, POISON, FREE = "/srv/secret/key", "/srv/poison", "/srv/free"
 AS_IT_IS = "as it is"
 REFUSED, KILLED = 1, 137
+REFUSED_BY_PLACE = 2
 OPENS, RENAMES = ["open", "openat"], ["rename", "renameat", "renameat2"]
 POLICIES: Mapping[str, Mapping[str, object]] = {
     "calls-file": {"type": "Regex", "syscall": OPENS, "pattern": "^/srv/secret/"},
@@ -34,6 +35,14 @@ POLICIES: Mapping[str, Mapping[str, object]] = {
 }
 
 
+BOUND = {
+    "name": "bound",
+    "policies": [],
+    "writable": ["@work", "@temporary"],
+    "hidden": ["@tokens"],
+}
+
+
 @pytest.fixture(scope="module")
 def calls(machine: Machine) -> Machine:
     """A machine with a role that holds files, a name and a checker, for everybody."""
@@ -42,8 +51,10 @@ def calls(machine: Machine) -> Machine:
     policies = [{"id": name, **common, **each} for name, each in POLICIES.items()]
     write(machine, "policies/calls.json", policies)
     write(machine, "roles/calls.json", {"name": "calls", "policies": [*POLICIES]})
+    write(machine, "roles/bound.json", BOUND)
     settings = json.loads(machine.read("/etc/redlane/settings.json"))
-    write(machine, "settings.json", {**settings, "system": {"user_roles": ["calls"]}})
+    takes = {"user_roles": ["calls", "bound"]}
+    write(machine, "settings.json", {**settings, "system": takes})
     for path in (SECRET, POISON, FREE):
         machine.write(path, f"{AS_IT_IS}\n")
     machine.run(f"ln -s {SECRET} /srv/link")
@@ -93,6 +104,20 @@ def test_refusal_is_an_event(calls: Machine, user: str) -> None:
 def test_other_file_is_opened(calls: Machine, user: str) -> None:
     done = held(calls, "cat", FREE, user=user)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{AS_IT_IS}\n", "")
+
+
+def test_files_are_held_by_place(calls: Machine, user: str) -> None:
+    script = "echo new > inside; echo new > ~/outside; cat ~/.netrc; cat inside"
+    done = calls.run(
+        "cd && mkdir -p work && echo secret > .netrc && cd work && "
+        f"redlane run --role bound -- dash -c '{script}'",
+        user=user,
+    )
+    assert done.stdout == "new\n"
+    assert done.stderr.count("Operation not permitted") == REFUSED_BY_PLACE
+    assert calls.run("ls ~/outside", user=user, check=False).returncode
+    assert events(calls, "builtin:writable")
+    assert events(calls, "builtin:hidden")
 
 
 def test_process_is_killed_where_the_policy_says_so(calls: Machine, user: str) -> None:

@@ -22,7 +22,7 @@ SECRET = "/srv/secret"
 KEEP = ("-o", "Dpkg::Options::=--force-confold")
 LOOP = """\
 while :; do
-    bash -c 'rm -rf ~' 2>/dev/null; echo "rm $?"
+    bash -c "$ASKED" 2>/dev/null; echo "rm $?"
     bash -c 'echo ran' 2>/dev/null; echo "echo $?"
 done >>~/log
 """
@@ -33,7 +33,8 @@ while :; do
 done >>~/opened 2>&1
 """
 AGENTS = {"agent": ("", LOOP), "opener": ("--role calls", OPENING)}
-"""What runs meanwhile: the options of its session, and its script."""
+"""What runs meanwhile: the options of its session, and its script. That is judged too,
+whole, so that what it asks for is not in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def begin_sessions(machine: Machine) -> None:
         machine.write(f"/home/ada/{unit}.sh", script, owner="ada")
         run = f"exec redlane run --label {unit} {words} -- /bin/sh {unit}.sh"
         started = f"systemd-run --quiet --unit={unit} --uid=ada --setenv=HOME=/home/ada"
-        machine.run(f"{started} --working-directory=/home/ada sh -c '{run}'")
+        started += " '--setenv=ASKED=rm -rf ~' --working-directory=/home/ada"
+        machine.run(f"{started} sh -c '{run}'")
     machine.until(f"grep -q 'echo 0' {LOG}")
     machine.until(f"grep -q 'free 0' {OPENED}")
 

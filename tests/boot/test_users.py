@@ -53,6 +53,34 @@ def test_harmless_command_runs_as_the_user(people: People) -> None:
     assert (done.returncode, done.stdout) == (0, "hello\nada\n")
 
 
+BY_PATH = {
+    "path": ("/bin/bash", "-c"),
+    "system": ("python3", "-c", "import os, sys; os.system(sys.argv[1])"),
+    "awk": ("awk", "BEGIN { system(ARGV[1]) }"),
+}
+
+
+@pytest.mark.parametrize("way", BY_PATH)
+def test_shell_is_guarded_by_whatever_path_it_is_started(
+    people: People, way: str
+) -> None:
+    people.machine.run("touch kept", user="ada")
+    for command, said in (("rm -rf /home/ada", ""), ("id -un", "ada\n")):
+        words = ("redlane", "run", "--", *BY_PATH[way], command)
+        done = people.machine.run(words, user="ada", check=False)
+        assert done.stdout == said, done
+        assert ("redlane: blocked" in done.stderr) == (not said), done
+    people.machine.run("test -f kept", user="ada")
+
+
+def test_session_signals_nobody_outside(people: People) -> None:
+    people.machine.run("systemd-run --quiet --unit=bystander --uid=ada sleep infinity")
+    pid = people.machine.run("systemctl show --value -p MainPID bystander").stdout
+    done = guarded(people.machine, f"kill {pid.strip()}", user="ada")
+    assert "Operation not permitted" in done.stderr, done
+    people.machine.run("systemctl is-active bystander; systemctl stop bystander")
+
+
 def test_script_that_only_its_owner_may_read_is_judged(people: People) -> None:
     path = "/home/ada/private.sh"
     people.machine.write(path, "rm -rf ~\n", mode="600", owner="ada")

@@ -6,15 +6,19 @@ from typing import Any
 
 from core.policy_home import PLUGINS, simple
 
+from redlane.client import Operation
+from redlane.contexts.syscall.binding import Binding
 from redlane.contexts.syscall.judge import SessionJudge
 from redlane.contexts.syscall.link import Link
 from redlane.contexts.syscall.rules import read_rules
+from redlane.contexts.syscall.surroundings import Surroundings
 from redlane.model.content import SystemCall
 from redlane.policies.parsing import parse_policy
 from redlane.policies.policy_document import document_of
 from redlane.policies.sources import Entry
 
 __all__ = [
+    "AROUND",
     "BLOCK",
     "CHECK",
     "ETC",
@@ -28,6 +32,7 @@ __all__ = [
     "linked",
 ]
 
+AROUND = Surroundings(home="/home/ada", work="/srv/work")
 ETC = SystemCall("open", ("link", "/etc/passwd"), {"pid": 7, "args": [1, 2]})
 HOME = SystemCall("open", ("/home/x", "/home/x"))
 UNLINK = SystemCall("unlink", ("/home/x",))
@@ -59,7 +64,13 @@ class Daemon:
             "policies": documents(*policies),
             "restrictions": [],
             "frozen": False,
-            "options": {"namespaces": False, "ebpf": False},
+            "options": {
+                "namespaces": False,
+                "ebpf": False,
+                "writable": None,
+                "allowed": [],
+                "hidden": [],
+            },
             "reason": "",
             "timeout_seconds": 0.2,
             "known": True,
@@ -73,25 +84,21 @@ class Daemon:
         self.verdict: dict[str, Any] = {"verdict": "BLOCK", "policy": "check"}
         self.changed = threading.Condition()
 
-    def __call__(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        seconds: float = 30.0,
-    ) -> Any:
+    def send(self, operation: Operation) -> Any:
+        path, body = operation.path, operation.body
         if path == "/api/analyze":
             assert body is not None
             self.asked.append(body)
             return self._checked(self.verdict)
         assert path.startswith("/api/sessions/s/syscalls")
-        if method == "POST":
+        if operation.method == "POST":
             assert body is not None
             self._checked(None)
             self.told.append(body)
             return {}
         with self.changed:
             if "after=" in path:
+                seconds = operation.hold_seconds
                 self.changed.wait_for(lambda: self._is_news(path), seconds)
             return self._checked(self.answer)
 
@@ -114,7 +121,9 @@ class Daemon:
 
 
 def linked(daemon: Daemon) -> Link:
-    return Link(daemon, "s", lambda found: read_rules(found, PLUGINS.match_types))
+    types = PLUGINS.match_types
+    binding = Binding(AROUND)
+    return Link(daemon, "s", lambda found: read_rules(found, types, binding))
 
 
 def judged(daemon: Daemon) -> SessionJudge:

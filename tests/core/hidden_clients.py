@@ -14,9 +14,9 @@ import sys
 from contextlib import AbstractContextManager
 from typing import Any
 
-from redlane.contexts.shell.acting import Identity, acting_as
-from redlane.control.processes import Process, read_process
-from redlane.control.tcp_clients import TcpClients
+from redlane.contexts.shell.expansion.acting import Identity, acting_as
+from redlane.membership.tcp_clients import TcpClients
+from redlane.processes import Process, read_process
 
 __all__ = ["SESSIONS", "main"]
 

@@ -12,12 +12,13 @@ from engine_samples import policy, rules
 from gate_bench import Bench
 
 from redlane.contexts.network.authority import Authority
-from redlane.control.metrics import Metrics
-from redlane.control.proxy_desk import ProxyDesk
-from redlane.control.proxy_lanes import ProxyLanes
-from redlane.control.proxy_tokens import ProxyTokens
 from redlane.daemon.proxy_files import kept_key
 from redlane.daemon.proxying import Proxying
+from redlane.judging.metrics import Metrics
+from redlane.judging.proxy_connections import ProxyConnections
+from redlane.judging.proxy_service import ProxyService
+from redlane.judging.service import JudgingService
+from redlane.membership.proxy_tokens import ProxyTokens
 from redlane.model.content import TextContent
 from redlane.model.settings import Settings
 from redlane.paths import Paths
@@ -48,12 +49,12 @@ class Place:
     def proxying(self, command: tuple[str, ...] | None = COMMAND) -> Proxying:
         """The proxy of a daemon that starts now."""
         tokens = ProxyTokens(kept_key(self.paths.run))
-        desk = ProxyDesk(
+        service = ProxyService(
+            JudgingService(self.bench.gate, Metrics()),
             self.bench.gate,
             self.bench.sessions,
             tokens,
             lambda context, data, *_: TextContent(context, data),
-            Metrics(),
         )
         made = Proxying(
             self.paths,
@@ -61,7 +62,7 @@ class Place:
             Authority(self.paths.authority, self.trusted),
             tokens,
             command,
-            ProxyLanes(desk, self.bench.reviews.cancel),
+            ProxyConnections(service, self.bench.reviews.cancel),
         )
         self.made.append(made)
         return made

@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 
-from redlane.control.proxy_frames import HEAD_BYTES, body_length, pack, unpack
+from redlane.wire.frames import HEAD_BYTES, body_length, pack, unpack
 
 
 class Proxy:
@@ -81,14 +81,17 @@ class Proxy:
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
-                socket.send_fds(self.channel, [b'{"lane": true}'], [theirs.fileno()])
+                socket.send_fds(
+                    self.channel, [b'{"connection": true}'], [theirs.fileno()]
+                )
             question = {"kind": "judge", "context": "Network", "credential": credential}
-            for piece in pack({**question, "details": []}, [text.encode()]):
+            client = {"client": ["127.0.0.1", 1], "connection": "c"}
+            for piece in pack({**question, **client}, [text.encode()]):
                 ours.sendall(piece)
-            with ours.makefile("rb") as lane:
-                head = lane.read(HEAD_BYTES)
-                answer = unpack(head, lane.read(body_length(head))).document
-        return f"{answer['verdict']} {answer['refused']}"
+            with ours.makefile("rb") as stream:
+                head = stream.read(HEAD_BYTES)
+                answer = unpack(head, stream.read(body_length(head))).document
+        return f"{answer['verdict']} {answer.get('refused')}"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redlane.contexts.shell.acting import Identity, acting_as, check_acting
+from redlane.contexts.shell.expansion.acting import Identity, acting_as, check_acting
 from redlane.errors import DaemonError
 
 OTHER = Identity(61001, 61001, (61005, 61006))

@@ -22,7 +22,7 @@ class Words:
     contexts = frozenset({Context.SHELL, Context.ALL})
     reader = Reader.PATTERN
     fields = frozenset({"most_words"})
-    decides_lane = False
+    ignores_action = False
 
     def __init__(self, failure: BaseException | None = None) -> None:
         self.failure = failure

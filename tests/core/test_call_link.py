@@ -8,8 +8,9 @@ import pytest
 from core.call_daemon import BLOCK, CHECK, ETC, HOME, Daemon, documents, linked
 from spec.redlane_home import wait_for
 
+from redlane.client import RefusedError
 from redlane.contexts.syscall.judge import SessionJudge
-from redlane.contexts.syscall.link import Link, NotServedError
+from redlane.contexts.syscall.link import Link
 from redlane.contexts.syscall.reports import CallReport, Reports
 from redlane.errors import DaemonError
 from redlane.model.content import SystemCall
@@ -88,7 +89,7 @@ def test_calls_are_refused_when_the_daemon_stays_away(followed: Followed) -> Non
 
 
 FAILURES = {
-    "it serves this session no more": NotServedError("no session 's'"),
+    "it serves this session no more": RefusedError("no session 's'", 404, {}),
     "something nobody foresaw": ZeroDivisionError("oops"),
 }
 

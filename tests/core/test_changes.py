@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from redlane.control.changes import Changes
+from redlane.sessions.changes import Changes
 
 LONG = 60.0
 

@@ -81,7 +81,7 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     "many-strings": lambda: b"[" + numbered(b'"%x",'),
     "many-wrong-strings": lambda: b"[" + numbered(b'"\\t%x\\q",'),
     "html-in-json": lambda: filled(b"<p> ", b'["', b'"]'),
-    # Forms, parts and armour
+    # Forms, parts and encodings
     "fields": lambda: numbered(b"%x=1&"),
     "percents": lambda: filled(b"%25", b"a="),
     "folded-percents": lambda: filled(b"25", b"a=%"),
@@ -99,7 +99,7 @@ SHAPES: dict[str, Callable[[], bytes]] = {
     ),
     "bytes-apart": lambda: filled(b"68 "),
     "almost-bytes-apart": lambda: filled(b"68 " * 7 + b"zz "),
-    "bombs-in-armour": lambda: b" ".join(
+    "bombs-in-base64": lambda: b" ".join(
         base64.b64encode(gzip.compress(b"A" * 50_000 + b"%d" % number))
         for number in range(SIZE // 150)
     ),

@@ -10,7 +10,7 @@ from gate_bench import Bench, content
 
 from redlane.model.policy import Context, Policy
 from redlane.model.verdict import Decision
-from redlane.state.places import MOST_AT_ONCE
+from redlane.state.concurrency import MOST_AT_ONCE
 from redlane.state.sessions import DEFAULT_SESSION, Session
 
 Make = Callable[..., Bench]

@@ -124,7 +124,55 @@ def test_role_says_what_its_sessions_may(
     assert (role.namespaces, role.ebpf) == (namespaces, ebpf)
 
 
+@pytest.mark.parametrize("places", [None, [], ["@work", "!./kept", "~/.cache"]])
+def test_role_says_where_its_sessions_may_write(
+    home: PolicyHome, places: list[str] | None
+) -> None:
+    home.write("roles/r.json", {"name": "r", "policies": [], "writable": places})
+    loaded = home.load()
+    assert loaded.findings == ()
+    role = loaded.ruleset.roles["r"]
+    assert role.writable == (None if places is None else tuple(places))
+
+
+@pytest.mark.parametrize("places", [None, [], ["@keys", "!~/.ssh/config", "./own"]])
+def test_role_says_what_it_hides_from_its_sessions(
+    home: PolicyHome, places: list[str] | None
+) -> None:
+    home.write("roles/r.json", {"name": "r", "policies": [], "hidden": places})
+    loaded = home.load()
+    assert loaded.findings == ()
+    assert loaded.ruleset.roles["r"].hidden == tuple(places or ())
+
+
+@pytest.mark.parametrize("field", ["writable", "hidden"])
+def test_without_the_plugin_such_a_role_loads_with_a_warning(
+    home: PolicyHome, field: str
+) -> None:
+    home.write("roles/r.json", {"name": "r", "policies": [], field: ["."]})
+    loaded = home.load(WITHOUT)
+    assert loaded.errors == ()
+    (warning,) = loaded.warnings
+    assert (Path(warning.file).name, warning.subject) == ("r.json", "r")
+    assert "redlane-context-syscall" in warning.message
+    assert f"`{field}`" in warning.message
+
+
+@pytest.mark.parametrize("fields", [{"writable": ["."]}, {"hidden": ["@keys"]}])
+def test_places_that_may_have_other_names_are_a_warning(
+    home: PolicyHome, fields: dict[str, list[str]]
+) -> None:
+    role = {"name": "r", "policies": [], "namespaces": "allow", **fields}
+    home.write("roles/r.json", role)
+    (warning,) = home.load().warnings
+    assert "mount files elsewhere" in warning.message
+
+
 WRONG = {
+    "no array": ({"writable": "/srv"}, "must be an array of strings"),
+    "no place": ({"writable": ["/srv", "srv"]}, "`writable`: 'srv' is no place"),
+    "no set of secrets": ({"hidden": ["@caches"]}, "`hidden`: '@caches' is not known"),
+    "no set": ({"writable": ["@cache"]}, "did you mean '@caches'?"),
     "a near miss": ({"namespace": "allow"}, "did you mean `namespaces`?"),
     "another near miss": ({"eBPF": True}, "did you mean `ebpf`?"),
     "no choice": ({"namespaces": "alow"}, "did you mean 'allow'?"),

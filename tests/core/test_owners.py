@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redlane.state.owners import default_session, is_default, new_id, owner_of
-from redlane.state.shares import KnownUsers
+from redlane.state.quota_keys import KnownUsers
 
 UIDS = st.integers(0, 2**32 - 2)
 
@@ -38,10 +38,10 @@ def test_nothing_else_has_an_owner(name: str) -> None:
 
 def test_users_without_a_name_share_one_allowance() -> None:
     users = KnownUsers(lambda uid: uid < 2000)
-    shares = [users.share(new_id("x", uid)) for uid in (1000, 1001, 5000, 5001)]
-    assert len(set(shares)) == 3
-    assert shares[2] == shares[3]
-    assert users.share("default") == "default"
+    quota_keys = [users.quota_key(new_id("x", uid)) for uid in (1000, 1001, 5000, 5001)]
+    assert len(set(quota_keys)) == 3
+    assert quota_keys[2] == quota_keys[3]
+    assert users.quota_key("default") == "default"
 
 
 def test_user_who_gets_a_name_is_known_from_then_on() -> None:

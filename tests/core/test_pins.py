@@ -123,11 +123,12 @@ def test_a_tool_that_is_added_later_waits(clerk: Clerk) -> None:
     assert "was added" in clerk.problem("a", "write_file")
 
 
-def test_a_tool_that_was_never_listed_waits(clerk: Clerk) -> None:
+def test_a_tool_that_was_never_listed_is_nobodys_to_allow(clerk: Clerk) -> None:
     assert clerk.problem("a", "hidden") == ""  # nothing is known of the server
     clerk.see("a", READ)
 
-    assert "never listed" in clerk.problem("a", "hidden")
+    with pytest.raises(PinsError, match="never listed"):
+        clerk.problem("a", "hidden")
 
 
 def test_a_server_without_tools_is_pinned_when_it_has_some(clerk: Clerk) -> None:
@@ -169,10 +170,21 @@ def test_a_tool_that_is_another_on_the_next_page_waits(clerk: Clerk) -> None:
     assert clerk.see("a", OTHER) == ["changed"]
 
 
+@pytest.mark.parametrize("session", ["", "s1"])
+def test_a_second_server_with_the_same_tools_keeps_them_all(
+    clerk: Clerk, session: str
+) -> None:
+    tools = (READ, WRITE, tool("raed_file"), SEARCH)
+    clerk.see("a", *tools)
+
+    assert clerk.see("b", *tools, session=session) == [""] * 4
+    assert all(clerk.problem("b", each.name, session) == "" for each in tools)
+
+
 def test_a_name_of_another_servers_tool_waits(clerk: Clerk) -> None:
     clerk.see("a", READ)
 
-    assert clerk.see("b", READ, SEARCH) == ["shadowed", ""]
+    assert clerk.see("b", OTHER, SEARCH) == ["shadowed", ""]
     assert "MCP server 'a'" in clerk.problem("b", "read_file")
     assert clerk.problem("a", "read_file") == ""
     assert clerk.problem("b", "search_all") == ""
@@ -265,7 +277,8 @@ def test_forgetting_what_was_found_keeps_the_pin(clerk: Clerk) -> None:
         clerk.pins.forget(None, id_)
 
     assert clerk.problem("a", "read_file") == ""
-    assert "never listed" in clerk.problem("a", "search_all")
+    with pytest.raises(PinsError, match="never listed"):
+        clerk.problem("a", "search_all")
     assert clerk.see("a", OTHER, SEARCH) == ["changed", "added"]
 
 
@@ -324,14 +337,14 @@ def test_secrets_are_not_kept() -> None:
 
 
 def test_two_servers_that_list_at_once_are_compared(clerk: Clerk) -> None:
-    first, second = clerk.listing("a", READ), clerk.listing("b", READ, WRITE)
+    first, second = clerk.listing("a", READ), clerk.listing("b", OTHER, WRITE)
     for each in (first, second):
         assert all(stand.is_new for stand in clerk.pins.look(None, each))
     assert clerk.pins.pin(None, first) == ["read_file"]
 
     with pytest.raises(AgainError):
         clerk.pins.pin(None, second)
-    assert clerk.see("b", READ, WRITE) == ["shadowed", ""]
+    assert clerk.see("b", OTHER, WRITE) == ["shadowed", ""]
 
 
 def test_two_clients_that_list_at_once_pin_the_same(clerk: Clerk) -> None:

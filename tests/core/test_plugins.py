@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from redlane.hookspecs import API_VERSION
 from redlane.plugins import PluginReport, Plugins, find_plugins
 
 GOOD = """
@@ -16,7 +17,7 @@ class Offered:
     contexts = frozenset(Context)
     reader = Reader.PATTERN
     fields = frozenset()
-    decides_lane = False
+    ignores_action = False
     def problems(self, policy): return ()
     def compile(self, policies): return None
 
@@ -33,7 +34,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     """Puts a distribution of one module on the path, as an installer would."""
     monkeypatch.syspath_prepend(tmp_path)
 
-    def _install(module: str, source: str, *, entry_point: str = "") -> None:
+    def _install(
+        module: str, source: str, *, entry_point: str = "", value: str = ""
+    ) -> None:
         (tmp_path / f"{module}.py").write_text(source)
         info = tmp_path / f"{module}-1.0.dist-info"
         info.mkdir()
@@ -41,7 +44,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             f"Metadata-Version: 2.1\nName: {module.replace('_', '-')}\nVersion: 1.0\n"
         )
         (info / "entry_points.txt").write_text(
-            f"[redlane]\n{entry_point or module} = {module}\n"
+            f"[redlane]\n{entry_point or module} = {value or module}\n"
         )
 
     yield _install
@@ -66,6 +69,14 @@ def test_plugin_is_found_with_its_origin(install: Install, tmp_path: Path) -> No
     assert plugins.conflicts == ()
 
 
+def test_plugin_says_for_which_version_it_was_written(install: Install) -> None:
+    install("aa_silent", GOOD)
+    install("bb_telling", f"redlane_api = {API_VERSION!r}\n")
+    plugins = find_plugins()
+    assert report(plugins, "aa_silent").api == "1.0"
+    assert report(plugins, "bb_telling").api == API_VERSION
+
+
 BROKEN = {
     "raises": ("raise RuntimeError('first\\nsecond')", "RuntimeError: first second"),
     "leaves the program": ("import sys; sys.exit(0)", "SystemExit: 0"),
@@ -84,6 +95,11 @@ BROKEN = {
     "returns a number": (GOOD.replace("return (Offered(),)", "return 3"), "TypeError"),
     "returns text": (GOOD.replace("return (Offered(),)", "return 'ab'"), "TypeError"),
     "returns a class": (GOOD.replace("(Offered(),)", "(Offered,)"), "is a class"),
+    "wants a newer interface": (f"redlane_api = '9.1'\n{GOOD}", "plugin API 9.1"),
+    "wants a name of a newer one": (
+        f"from redlane.api import Newer\n{GOOD}",
+        f"this Redlane has plugin API {API_VERSION}",
+    ),
     "has no name": (GOOD.replace('"Sample"', '""'), "no name"),
     "has no reader": (GOOD.replace("reader =", "reeder ="), "'reader'"),
     "has an unknown reader": (GOOD.replace("Reader.PATTERN", "'x'"), "reader"),
@@ -91,7 +107,7 @@ BROKEN = {
     "has no contexts": (GOOD.replace("frozenset(Context)", "None"), "TypeError"),
     "has fields that are no names": (GOOD.replace("frozenset()", "{1}"), "fields"),
     "has no compile": (GOOD.replace("def compile", "def compyle"), "'compile'"),
-    "says nothing of lanes": (GOOD.replace("= False", "= None"), "decides_lane"),
+    "says nothing of its action": (GOOD.replace("= False", "= None"), "ignores_action"),
     "describes itself badly": (
         GOOD.replace('name = "Sample"', "def __repr__(self): return 1"),
         "TypeError",
@@ -196,6 +212,23 @@ def test_entry_points_of_one_name_are_two_plugins(install: Install) -> None:
     assert len(plugins.conflicts) == 1
 
 
+def test_plugin_may_be_an_object_of_any_kind(install: Install) -> None:
+    hostile = """
+from redlane.api import hookimpl
+class Plugin:
+    __hash__ = None
+    def __eq__(self, other): raise SystemExit(0)
+    @hookimpl
+    def redlane_match_types(self): raise OSError
+aa_hostile = Plugin()
+"""
+    install("aa_hostile", hostile, value="aa_hostile:aa_hostile")
+    install("zz_sound", GOOD)
+    plugins = find_plugins()
+    assert "OSError" in (report(plugins, "aa_hostile").error or "")
+    assert report(plugins, "zz_sound").match_types == ("Sample",)
+
+
 def test_impostor_of_a_type_of_ours_is_a_conflict(install: Install) -> None:
     source = GOOD.replace('"Sample"', '"Executable"')
     install("aa_impostor", source, entry_point="match_executable")
@@ -242,7 +275,24 @@ def test_context_is_found(install: Install) -> None:
     assert plugins.contexts["Syscall"].name == "Syscall"
 
 
+def test_context_that_is_served_is_found(install: Install) -> None:
+    source = CONTEXT.replace('"Syscall"', '"Errands"')
+    source = source.replace(
+        "def coverage(self, named)", "def start(self, judge, place)"
+    )
+    install(
+        "aa_sample", source.replace("def guard(self, judge, options)", "def stop()")
+    )
+    plugins = find_plugins()
+    assert report(plugins, "aa_sample").contexts == ("Errands",)
+    assert "Errands" in plugins.served
+    assert "Errands" not in plugins.contexts
+
+
 BROKEN_CONTEXTS = {
+    "serves nothing": (CONTEXT.replace('"Syscall"', '"Errands"'), "'start'"),
+    "has all contexts": (CONTEXT.replace('"Syscall"', '"all"'), "no name"),
+    "has a name of two lines": (CONTEXT.replace("Syscall", "a\\nb"), "no name"),
     "raises in its hook": (CONTEXT.replace("return (O", "raise OSError; (O"), "OSErr"),
     "returns a class": (CONTEXT.replace("(Offered(),)", "(Offered,)"), "is a class"),
     "has no name": (CONTEXT.replace('"Syscall"', '""'), "no name"),

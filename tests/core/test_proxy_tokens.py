@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane.control.proxy_tokens import ProxyTokens
+from redlane.membership.proxy_tokens import ProxyTokens
 
 KEY = bytes(range(32))
 TOKENS = ProxyTokens(KEY)

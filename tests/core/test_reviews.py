@@ -36,7 +36,7 @@ class Clock:
 
 
 @dataclass
-class Desk:
+class Lab:
     clock: Clock = field(default_factory=Clock)
     reviews: Reviews = field(init=False)
 
@@ -48,8 +48,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def lab() -> Lab:
+    return Lab()
 
 
 @pytest.mark.parametrize(
@@ -57,68 +57,68 @@ def desk() -> Desk:
     [("allow", ReviewState.ALLOWED, True), ("block", ReviewState.BLOCKED, False)],
 )
 def test_decision_reaches_the_waiter(
-    desk: Desk,
+    lab: Lab,
     decision: str,
     state: ReviewState,
     goes_on: bool,  # noqa: FBT001  # a table's column
 ) -> None:
-    review = desk.park()
+    review = lab.park()
     found: list[Review] = []
-    waiter = threading.Thread(target=lambda: found.append(desk.reviews.wait(review)))
+    waiter = threading.Thread(target=lambda: found.append(lab.reviews.wait(review)))
     waiter.start()
-    desk.reviews.decide(review.id, decision, by="alice", note="fine")
+    lab.reviews.decide(review.id, decision, by="alice", note="fine")
     waiter.join()
     (over,) = found
     assert (over.state, over.goes_on) == (state, goes_on)
     assert (over.decided_by, over.note, over.content) == ("alice", "fine", b"curl x")
 
 
-def test_second_decision_is_refused(desk: Desk) -> None:
-    review = desk.park()
-    desk.reviews.decide(review.id, "block", by="alice")
+def test_second_decision_is_refused(lab: Lab) -> None:
+    review = lab.park()
+    lab.reviews.decide(review.id, "block", by="alice")
     with pytest.raises(UsageError, match=r"is over: blocked by alice"):
-        desk.reviews.decide(review.id, "allow", by="mallory")
-    assert not desk.reviews.wait(review).goes_on
+        lab.reviews.decide(review.id, "allow", by="mallory")
+    assert not lab.reviews.wait(review).goes_on
 
 
-def test_decision_after_the_timeout_is_refused(desk: Desk) -> None:
-    review = desk.park(timeout=30)
-    desk.clock.now = 30
+def test_decision_after_the_timeout_is_refused(lab: Lab) -> None:
+    review = lab.park(timeout=30)
+    lab.clock.now = 30
     with pytest.raises(UsageError, match="is over: expired"):
-        desk.reviews.decide(review.id, "allow", by="alice")
-    assert desk.reviews.wait(review).state is ReviewState.EXPIRED
+        lab.reviews.decide(review.id, "allow", by="alice")
+    assert lab.reviews.wait(review).state is ReviewState.EXPIRED
 
 
-def test_unknown_review_and_decision_are_told(desk: Desk) -> None:
+def test_unknown_review_and_decision_are_told(lab: Lab) -> None:
     with pytest.raises(UsageError, match="there is no review 'x'"):
-        desk.reviews.decide("x", "allow", by="alice")
+        lab.reviews.decide("x", "allow", by="alice")
     with pytest.raises(UsageError, match="'allow' or 'block', not 'ALLOW'"):
-        desk.reviews.decide(desk.park().id, "ALLOW", by="alice")
+        lab.reviews.decide(lab.park().id, "ALLOW", by="alice")
 
 
-def test_decision_is_used_once(desk: Desk) -> None:
-    review = desk.park()
-    desk.reviews.decide(review.id, "allow", by="alice")
-    assert desk.reviews.wait(review).goes_on
+def test_decision_is_used_once(lab: Lab) -> None:
+    review = lab.park()
+    lab.reviews.decide(review.id, "allow", by="alice")
+    assert lab.reviews.wait(review).goes_on
     with pytest.raises(UsageError, match="was used"):
-        desk.reviews.wait(review)
+        lab.reviews.wait(review)
 
 
-def test_same_content_is_held_anew_each_time(desk: Desk) -> None:
-    first, second = desk.park(), desk.park()
-    desk.reviews.decide(first.id, "allow", by="alice")
-    assert desk.reviews.list() == (second,)
+def test_same_content_is_held_anew_each_time(lab: Lab) -> None:
+    first, second = lab.park(), lab.park()
+    lab.reviews.decide(first.id, "allow", by="alice")
+    assert lab.reviews.list() == (second,)
 
 
 @pytest.mark.parametrize(("action", "goes_on"), [("block", False), ("allow", True)])
 def test_timeout_takes_its_action(
-    desk: Desk,
+    lab: Lab,
     action: str,
     goes_on: bool,  # noqa: FBT001  # a table's column
 ) -> None:
-    review = desk.park(timeout_action=action)
-    desk.clock.now = 31
-    assert desk.reviews.wait(review).goes_on is goes_on
+    review = lab.park(timeout_action=action)
+    lab.clock.now = 31
+    assert lab.reviews.wait(review).goes_on is goes_on
 
 
 def test_waiter_wakes_by_itself_at_the_timeout() -> None:
@@ -127,81 +127,81 @@ def test_waiter_wakes_by_itself_at_the_timeout() -> None:
     assert reviews.wait(review).state is ReviewState.EXPIRED
 
 
-def test_session_has_so_many_held(desk: Desk) -> None:
+def test_session_has_so_many_held(lab: Lab) -> None:
     for _ in range(MOST_HELD_OF_SESSION):
-        desk.park("greedy")
+        lab.park("greedy")
     with pytest.raises(ReviewsFullError, match="'greedy'"):
-        desk.park("greedy")
-    desk.park("other")
+        lab.park("greedy")
+    lab.park("other")
 
 
-def test_all_sessions_have_so_many_held(desk: Desk) -> None:
+def test_all_sessions_have_so_many_held(lab: Lab) -> None:
     for number in range(MOST_HELD):
-        desk.park(f"s{number}")
+        lab.park(f"s{number}")
     with pytest.raises(ReviewsFullError):
-        desk.park("one more")
-    desk.clock.now = 31
-    desk.park("room again")
+        lab.park("one more")
+    lab.clock.now = 31
+    lab.park("room again")
 
 
-def test_held_bytes_are_bounded(desk: Desk) -> None:
+def test_held_bytes_are_bounded(lab: Lab) -> None:
     big = bytes(MOST_HELD_BYTES // 2 + 1)
-    desk.reviews.park(big, "s", "p", "why", 30)
+    lab.reviews.park(big, "s", "p", "why", 30)
     with pytest.raises(ReviewsFullError):
-        desk.reviews.park(big, "t", "p", "why", 30)
+        lab.reviews.park(big, "t", "p", "why", 30)
 
 
-def test_freezing_a_session_blocks_what_it_has_held(desk: Desk) -> None:
-    mine, other = desk.park("mine"), desk.park("other")
-    desk.reviews.cancel_session("mine")
-    assert desk.reviews.wait(mine).state is ReviewState.CANCELLED
-    assert desk.reviews.list() == (other,)
+def test_freezing_a_session_blocks_what_it_has_held(lab: Lab) -> None:
+    mine, other = lab.park("mine"), lab.park("other")
+    lab.reviews.cancel_session("mine")
+    assert lab.reviews.wait(mine).state is ReviewState.CANCELLED
+    assert lab.reviews.list() == (other,)
 
 
-def test_cancelled_review_is_blocked_and_cannot_be_decided(desk: Desk) -> None:
-    review = desk.park()
-    desk.reviews.cancel(review.id)
+def test_cancelled_review_is_blocked_and_cannot_be_decided(lab: Lab) -> None:
+    review = lab.park()
+    lab.reviews.cancel(review.id)
     with pytest.raises(UsageError, match="is over: cancelled"):
-        desk.reviews.decide(review.id, "allow", by="alice")
-    assert not desk.reviews.wait(review).goes_on
+        lab.reviews.decide(review.id, "allow", by="alice")
+    assert not lab.reviews.wait(review).goes_on
 
 
-def test_released_review_is_gone(desk: Desk) -> None:
-    review = desk.park()
-    desk.reviews.release(review.id)
-    desk.reviews.release(review.id)
-    assert desk.reviews.list() == ()
+def test_released_review_is_gone(lab: Lab) -> None:
+    review = lab.park()
+    lab.reviews.release(review.id)
+    lab.reviews.release(review.id)
+    assert lab.reviews.list() == ()
     with pytest.raises(UsageError):
-        desk.reviews.wait(review)
+        lab.reviews.wait(review)
 
 
-def test_closing_wakes_everybody_with_a_block(desk: Desk) -> None:
-    parked = [desk.park(f"s{number}") for number in range(3)]
+def test_closing_wakes_everybody_with_a_block(lab: Lab) -> None:
+    parked = [lab.park(f"s{number}") for number in range(3)]
     found: list[Review] = []
 
     def wait_for(review: Review) -> Callable[[], None]:
-        return lambda: found.append(desk.reviews.wait(review))
+        return lambda: found.append(lab.reviews.wait(review))
 
     waiters = [threading.Thread(target=wait_for(each)) for each in parked]
     for each in waiters:
         each.start()
-    desk.reviews.close()
+    lab.reviews.close()
     for each in waiters:
         each.join()
     assert [each.goes_on for each in found] == [False] * 3
     with pytest.raises(ReviewsFullError, match="stopping"):
-        desk.park()
+        lab.park()
 
 
-def test_two_who_decide_at_once_do_not_both_count(desk: Desk) -> None:
-    review = desk.park()
+def test_two_who_decide_at_once_do_not_both_count(lab: Lab) -> None:
+    review = lab.park()
     outcomes: list[str] = []
     barrier = threading.Barrier(2)
 
     def decide(decision: str) -> None:
         barrier.wait()
         try:
-            desk.reviews.decide(review.id, decision, by=decision)
+            lab.reviews.decide(review.id, decision, by=decision)
         except UsageError:
             return
         outcomes.append(decision)
@@ -214,17 +214,17 @@ def test_two_who_decide_at_once_do_not_both_count(desk: Desk) -> None:
     for each in racers:
         each.join()
     assert len(outcomes) == 1
-    assert desk.reviews.wait(review).goes_on is (outcomes == ["allow"])
+    assert lab.reviews.wait(review).goes_on is (outcomes == ["allow"])
 
 
-def test_list_shows_what_is_over_on_demand(desk: Desk) -> None:
+def test_list_shows_what_is_over_on_demand(lab: Lab) -> None:
     for _ in range(MOST_REMEMBERED + 3):
-        review = desk.park()
-        desk.reviews.decide(review.id, "block", by="alice")
-        desk.reviews.wait(review)
-    assert desk.reviews.list() == ()
-    assert len(desk.reviews.list(over=True)) == MOST_REMEMBERED
-    last = desk.reviews.get(review.id)
+        review = lab.park()
+        lab.reviews.decide(review.id, "block", by="alice")
+        lab.reviews.wait(review)
+    assert lab.reviews.list() == ()
+    assert len(lab.reviews.list(over=True)) == MOST_REMEMBERED
+    last = lab.reviews.get(review.id)
     assert last is not None
     assert last.state is ReviewState.BLOCKED
 
@@ -236,13 +236,13 @@ class ReviewMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.desk = Desk()
+        self.lab = Lab()
         self.allowed: set[str] = set()
 
     @rule(target=parked, session=st.sampled_from("ab"), timeout=st.integers(1, 5))
     def park(self, session: str, timeout: int) -> Review | None:
         try:
-            return self.desk.park(session, timeout)
+            return self.lab.park(session, timeout)
         except ReviewsFullError:
             return None
 
@@ -250,9 +250,9 @@ class ReviewMachine(RuleBasedStateMachine):
     def decide(self, review: Review | None, decision: str) -> None:
         if review is None:
             return
-        in_time = self.desk.clock.now < review.deadline
+        in_time = self.lab.clock.now < review.deadline
         try:
-            self.desk.reviews.decide(review.id, decision, by="x")
+            self.lab.reviews.decide(review.id, decision, by="x")
         except UsageError:
             return
         assert in_time
@@ -262,27 +262,27 @@ class ReviewMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.integers(1, 3))
     def pass_time(self, seconds: int) -> None:
-        self.desk.clock.now += seconds
+        self.lab.clock.now += seconds
 
     @rule(session=st.sampled_from("ab"))
     def freeze(self, session: str) -> None:
-        self.desk.reviews.cancel_session(session)
+        self.lab.reviews.cancel_session(session)
 
     @rule(review=consumes(parked))
     def collect(self, review: Review | None) -> None:
-        if review is None or review in self.desk.reviews.list():
+        if review is None or review in self.lab.reviews.list():
             return
-        over = self.desk.reviews.wait(review)
+        over = self.lab.reviews.wait(review)
         assert over.goes_on is (review.id in self.allowed)
         assert over.content == review.content
         with pytest.raises(UsageError):
-            self.desk.reviews.wait(review)
+            self.lab.reviews.wait(review)
 
     @invariant()
     def held_are_waiting_and_in_time(self) -> None:
-        for review in self.desk.reviews.list():
+        for review in self.lab.reviews.list():
             assert review.state is ReviewState.WAITING
-            assert review.deadline > self.desk.clock.now
+            assert review.deadline > self.lab.clock.now
 
 
 TestReviewMachine = ReviewMachine.TestCase

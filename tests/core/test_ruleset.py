@@ -175,7 +175,7 @@ class Unsure:
 
     name = "Unsure"
     fields: frozenset[str] = frozenset()
-    decides_lane = False
+    ignores_action = False
 
     def __init__(
         self,

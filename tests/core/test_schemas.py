@@ -56,6 +56,9 @@ ODD: st.SearchStrategy[Any] = st.sampled_from(
         ["a"],
         [""],
         [None],
+        [{}],
+        [{"name": "a", "type": None}],
+        [{"name": "a", "type": ""}],
         {},
     ]
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from redlane.model.field import Kind
 from redlane.model.problem import Severity
-from redlane.model.settings import SETTINGS, Settings
+from redlane.model.settings import SETTINGS, Juror, Settings
 from redlane.policies.settings import parse_settings
 
 
@@ -49,7 +49,12 @@ GOOD: dict[str, tuple[str, Any, Any]] = {
     "intercept": ("tls.intercept", True, True),
     "hosts": ("tls.passthrough_hosts", ["a.b", "c"], ("a.b", "c")),
     "review": ("review.timeout_action", "allow", "allow"),
-    "jury": ("review.jury", ["one"], ("one",)),
+    "jury": ("review.jury", ["one"], (Juror("one"),)),
+    "jurors": (
+        "review.jury",
+        [{"name": "a"}, {"name": "b", "type": "http", "url": "x"}],
+        (Juror("a", "plugin"), Juror("b", "http")),
+    ),
     "listen": ("proxy.listen", "[::1]:8080", "[::1]:8080"),
     "port": ("proxy.listen", "localhost:65535", "localhost:65535"),
 }
@@ -187,7 +192,7 @@ def test_every_default_has_the_form_of_its_setting(field: Any) -> None:
     if default is None:
         return
     value = f"{default}B" if field.kind is Kind.SIZE else default
-    value = list(default) if field.kind is Kind.STRINGS else value
+    value = list(default) if isinstance(default, tuple) else value
 
     settings, findings = parse_settings({field.name: value}, "s")
 

@@ -7,7 +7,7 @@ import pytest
 from core.shell_views import views
 
 from redlane.contexts.shell.content import ShellContent
-from redlane.contexts.shell.scripts import MOST_BYTES
+from redlane.contexts.shell.expansion.scripts import MOST_BYTES
 
 DANGER = "rm -rf x"
 RUNS = {

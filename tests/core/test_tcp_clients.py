@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from redlane.control.processes import Process, read_process
-from redlane.control.tcp_clients import TcpClients
+from redlane.membership.tcp_clients import TcpClients
+from redlane.processes import Process, read_process
 
 HIDDEN = Path(__file__).with_name("hidden_clients.py")
 CLIENT = """

@@ -93,6 +93,8 @@ def test_output_has_the_fields_in_one_object(home: Home) -> None:
         "context": "Shell",
         "modified_by": None,
         "suggestion": None,
+        "score": None,
+        "details": {},
     }
 
 

@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from spec.redlane_home import Home
 from tiers import examples
 
-from redlane.control.app import create_app, shell_desk
+from redlane.control.app import create_app, shell_service
 from redlane.control.channel import PEER_KEY
-from redlane.control.peers import Peer
-from redlane.control.shell_frames import Frame, FrameError, read_frame
-from redlane.control.sockets import connect_socket
+from redlane.daemon.container import Container, build
 from redlane.daemon.options import Options
-from redlane.daemon.parts import Parts, build
 from redlane.daemon.rules import Rules
+from redlane.membership.peers import Peer
 from redlane.paths import Paths
 from redlane.plugins import find_plugins
 from redlane.policies.loading import load
+from redlane.wire.shell_frames import ShellFrame, ShellFrameError, read_frame
+from redlane.wire.sockets import connect_socket
 
 FUZZ = settings(
     max_examples=examples(150),
@@ -71,7 +71,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
 
 @pytest.fixture(scope="module")
-def parts(guarded: Home) -> Iterator[Parts]:
+def parts(guarded: Home) -> Iterator[Container]:
     paths = Paths.from_environment(guarded.env)
     paths.run.mkdir(mode=0o700)
 
@@ -93,7 +93,7 @@ def peer() -> Iterator[Peer]:
 
 
 @pytest.fixture(scope="module")
-def client(parts: Parts, peer: Peer) -> falcon.testing.TestClient:
+def client(parts: Container, peer: Peer) -> falcon.testing.TestClient:
     app = create_app(parts)
 
     def application(environ: dict[str, Any], start_response: Any) -> Any:
@@ -199,10 +199,10 @@ def is_call(content: Any, context: str) -> bool:
     before=st.binary(max_size=60),
 )
 def test_no_command_gets_through_where_everything_is_blocked(
-    parts: Parts, peer: Peer, body: bytes, cwd: bytes, before: bytes
+    parts: Container, peer: Peer, body: bytes, cwd: bytes, before: bytes
 ) -> None:
-    frame = Frame(cwd, before, body)
-    answer = shell_desk(parts).answer(frame, peer, lambda _: None)
+    frame = ShellFrame(cwd, before, body)
+    answer = shell_service(parts).answer(frame, peer, lambda _: None)
     first, _, rest = answer.partition(b"\n")
     assert first == b"BLOCK %d" % len(rest)
 
@@ -219,10 +219,10 @@ def test_a_question_is_read_as_it_was_sent(
         ours.sendall(head + cwd + before + body + more)
         ours.shutdown(socket.SHUT_WR)
         if more:
-            with pytest.raises(FrameError):
+            with pytest.raises(ShellFrameError):
                 read_frame(theirs, 5)
         else:
-            assert read_frame(theirs, 5) == Frame(cwd, before, body)
+            assert read_frame(theirs, 5) == ShellFrame(cwd, before, body)
 
 
 @FUZZ
@@ -237,7 +237,7 @@ def test_any_bytes_are_a_question_or_none(data: bytes) -> None:
         ours.shutdown(socket.SHUT_WR)
         try:
             frame = read_frame(theirs, 5)
-        except FrameError:
+        except ShellFrameError:
             return
     lengths = len(frame.directory), len(frame.before), len(frame.body)
     rest = frame.directory + frame.before + frame.body
@@ -263,7 +263,7 @@ def test_any_query_is_answered(
 
 
 def test_body_that_a_plugin_chokes_on_is_blocked(
-    client: falcon.testing.TestClient, parts: Parts, guarded: Home
+    client: falcon.testing.TestClient, parts: Container, guarded: Home
 ) -> None:
     (guarded.dir / "logs").chmod(0o700)
     for content in ("\0", "\ud7ff", "a" * 1_000_000, "$(" * 5_000, "\n" * 10_000):

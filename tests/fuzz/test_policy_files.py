@@ -15,7 +15,7 @@ from redlane.model.policy import Action, Context
 from redlane.model.problem import Severity
 from redlane.policies.fields import FORMAT_TYPES, POLICY, ROLE, TRANSFORM
 from redlane.policies.loaded import Loaded
-from redlane.policies.strictjson import JsonError, parse_json
+from redlane.wire.strict_json import JsonError, parse_json
 
 SCALARS: st.SearchStrategy[Any] = (
     st.none()

@@ -52,7 +52,7 @@ def hostile() -> Iterator[int]:
         thread.join(10)
 
 
-class Visitor:
+class Client:
     """Somebody who asks the hub for things, with a token once there is one."""
 
     def __init__(self, hub: HubProcess) -> None:
@@ -102,21 +102,21 @@ def test_no_failure_writes_a_secret_or_an_address_to_the_log(
 
 def visit(hub: HubProcess) -> list[int]:
     """Do what fails in every way there is; the answers to what failed."""
-    visitor = Visitor(hub)
-    assert visitor.ask("POST", "/api/v1/register", SIGNED_IN)[0] == 201
+    client = Client(hub)
+    assert client.ask("POST", "/api/v1/register", SIGNED_IN)[0] == 201
     hub.approve(ADDRESS)
-    visitor.token = json.loads(visitor.ask("POST", "/api/v1/login", SIGNED_IN)[1])[
+    client.token = json.loads(client.ask("POST", "/api/v1/login", SIGNED_IN)[1])[
         "token"
     ]
     pushed = {"name": CANARY, "version": "1", "content": '"canary"', "tags": [CANARY]}
-    assert visitor.ask("POST", "/api/v1/artifacts", pushed)[0] == 201
+    assert client.ask("POST", "/api/v1/artifacts", pushed)[0] == 201
     reset = {"email": ADDRESS}
-    assert visitor.ask("POST", "/api/v1/password-reset/request", reset)[0] == 202
+    assert client.ask("POST", "/api/v1/password-reset/request", reset)[0] == 202
     deadline = time.monotonic() + 20
     while "could not be sent" not in hub.errors:
         assert time.monotonic() < deadline
-    assert visitor.ask("POST", "/webhooks/payment", {CANARY: 1})[0] == 400
-    failures = [visitor.ask("POST", "/api/v1/me/checkout-session")[0] for _ in ANSWERS]
+    assert client.ask("POST", "/webhooks/payment", {CANARY: 1})[0] == 400
+    failures = [client.ask("POST", "/api/v1/me/checkout-session")[0] for _ in ANSWERS]
     with closing(sqlite3.connect(hub.database)) as connection:
         connection.executescript(BROKEN)
     key = {
@@ -134,4 +134,4 @@ def visit(hub: HubProcess) -> list[int]:
         ),
         ("GET", "/api/v1/me/signing-keys", None),
     )
-    return failures + [visitor.ask(*each)[0] for each in failing]
+    return failures + [client.ask(*each)[0] for each in failing]

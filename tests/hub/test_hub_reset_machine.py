@@ -26,7 +26,7 @@ from redlane_hub.errors import InvalidInputError
 from redlane_hub.mail import MailError, MailRefusedError
 from redlane_hub.model import Account
 from redlane_hub.security.passwords import Passwords
-from redlane_hub.services.reset_mail import ResetCourier
+from redlane_hub.services.reset_mail import ResetMailWorker
 from redlane_hub.services.reset_queue import retry_delay
 from redlane_hub.services.resets import Resets
 from redlane_hub.store import accounts
@@ -90,7 +90,7 @@ class Resetting(RuleBasedStateMachine):
         self.clock, self.post = Clock(), Post()
         self.database = Database(path, durable=False)
         self.resets = Resets(self.database, self.clock, PASSWORDS, configured=True)
-        self.courier = ResetCourier(
+        self.worker = ResetMailWorker(
             self.database, self.clock, self.post, "https://hub.example.org"
         )
         self.emails = {
@@ -126,7 +126,7 @@ class Resetting(RuleBasedStateMachine):
     def deliver(self, outcome: str) -> object:
         self.post.outcome, self.post.seen = OUTCOMES[outcome], []
         expected = self.expected_mails(outcome)
-        self.courier.deliver_due()
+        self.worker.deliver_due()
         assert sorted(to for to, _ in self.post.seen) == sorted(expected)
         for to, token in self.post.seen:
             self.learn(to, token)

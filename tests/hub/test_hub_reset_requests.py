@@ -13,10 +13,10 @@ from hub_reset import (
     REQUESTED,
     ask,
     confirm,
-    courier,
     resetting_hub,
     rows,
     token_for,
+    worker,
 )
 
 from redlane_hub.clock import timestamp
@@ -44,7 +44,7 @@ def test_look_alike_address_gets_nothing(hub: Running, post: MailServer) -> None
         " Ann@example.org",
     ):
         ask(hub, address)
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     assert not post.letters
 
 
@@ -60,14 +60,14 @@ def test_account_gets_three_tokens_an_hour(hub: Running, post: MailServer) -> No
         last = token_for(hub, post)
         hub.clock.advance(minutes=5)
     assert ask(hub).json == REQUESTED
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     assert len(post.letters) == 3
     assert confirm(hub, last).status_code == 200, "a refused request ends no token"
     assert token_for(hub, post, "bob@example.org"), "others have their own allowance"
     hub.clock.advance(minutes=45)
     assert token_for(hub, post), "an hour after the first"
     ask(hub)
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     assert len(post.to(ANN)) == 4
 
 
@@ -76,7 +76,7 @@ def test_placeholder_is_never_mailed(hub: Running, post: MailServer) -> None:
     hub.register("other@PLACEHOLDER.invalid")
     ask(hub, "someone@placeholder.invalid")
     ask(hub, "other@placeholder.invalid")
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     assert not post.letters
     assert not rows(hub, "reset_tokens")
 
@@ -128,7 +128,7 @@ def test_queue_is_bounded(hub: Running, post: MailServer) -> None:
         )
     assert ask(hub).json == REQUESTED
     assert len(rows(hub, "reset_requests")) == most
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     assert not rows(hub, "reset_requests")
     assert token_for(hub, post)
 
@@ -136,7 +136,7 @@ def test_queue_is_bounded(hub: Running, post: MailServer) -> None:
 def test_requests_of_nobody_leave_nothing(hub: Running, post: MailServer) -> None:
     for each in range(250):
         ask(hub, f"nobody-{each}@example.org")
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     assert not post.letters
     assert not rows(hub, "reset_requests")
     assert not rows(hub, "reset_tokens")

@@ -16,9 +16,9 @@ from hub_reset import (
     ask,
     can_log_in,
     confirm,
-    courier,
     resetting_hub,
     token_for,
+    worker,
 )
 
 from redlane_hub.services import resets as service
@@ -142,7 +142,7 @@ def test_token_lives_for_thirty_minutes(
 def test_thirty_minutes_count_from_the_issue(hub: Running, post: MailServer) -> None:
     ask(hub)
     hub.clock.advance(hours=2)
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     hub.clock.advance(minutes=29)
     assert confirm(hub, post.letters[0].token).status_code == 200
 
@@ -186,7 +186,7 @@ def test_address_given_up_before_the_mail_gets_none(
     session = hub.register("bob@example.org")
     ask(hub, "bob@example.org")
     change_email(hub, session, "robert@example.org")
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     assert not post.letters
 
 
@@ -205,7 +205,7 @@ def test_address_taken_over_by_another_account(hub: Running, post: MailServer) -
     ask(hub, "bob@example.org")
     change_email(hub, session, "robert@example.org")
     hub.register("BOB@example.org")
-    courier(hub).deliver_due()
+    worker(hub).deliver_due()
     (letter,) = post.letters
     assert letter.to == "BOB@example.org"
     confirm(hub, letter.token)

@@ -1,5 +1,6 @@
 """A hub that is killed with SIGKILL keeps what it acknowledged, and nothing half."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ def hub(tmp_path: Path) -> Iterator[HubProcess]:
     process = HubProcess(tmp_path)
     yield process
     process.stop(9)
+    # Shown with a test that fails: what the hub itself says of it.
+    sys.stderr.write(process.errors[-10_000:])
 
 
 def attack(hub: HubProcess, rounds: int, seed: int) -> Attack:

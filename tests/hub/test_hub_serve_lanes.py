@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hub_web import RunningWeb, served, statuses
 
-from redlane_hub.server.lanes import WRITERS
+from redlane_hub.server.worker_pools import WRITERS
 
 HEAD = " /x HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n\r\n"
 

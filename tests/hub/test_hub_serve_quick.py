@@ -12,7 +12,7 @@ from hub_instance import new_hub
 from hub_web import served, statuses
 
 from redlane_hub.locks import locked
-from redlane_hub.patience import WouldWaitError, may_wait, never_waiting
+from redlane_hub.nonblocking import WouldWaitError, may_wait, never_waiting
 from redlane_hub.services.pending import OwnCounts, PendingCounts, SharedCounts
 from redlane_hub.store.database import Database, is_locked
 

@@ -11,7 +11,7 @@ import pytest
 from hub_operator import operate
 
 from redlane.contexts.network import installed
-from redlane.plugins import CONTEXT_PACKAGES
+from redlane.plugin_shapes import CONTEXT_PACKAGES
 
 ROOT = Path(__file__).parents[2]
 DEBIAN = ROOT / "packaging" / "debian"

@@ -96,11 +96,11 @@ def test_tests_of_the_template_pass(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_template_imports_nothing_of_redlane_but_its_api() -> None:
+def test_template_imports_nothing_of_redlane_but_what_is_for_plugins() -> None:
     imports = re.compile(r"^(?:from|import) (redlane\S*)", re.MULTILINE)
     sources = TEMPLATE.rglob("*.py")
     imported = {name for path in sources for name in imports.findall(path.read_text())}
-    assert imported == {"redlane.api"}
+    assert imported == {"redlane.api", "redlane.testing"}
 
 
 def test_plugin_in_the_place_for_wheels_is_found(host: Host, tmp_path: Path) -> None:
@@ -109,8 +109,11 @@ def test_plugin_in_the_place_for_wheels_is_found(host: Host, tmp_path: Path) -> 
         "distribution": "acme-redlane-glob",
         "version": "1.0",
         "location": str(tmp_path / "plugins"),
+        "api": "1.0",
         "match_types": ["Glob"],
         "contexts": [],
+        "commands": [],
+        "reviewers": [],
         "error": None,
     }
     assert host.plugins()["conflicts"] == []
@@ -165,7 +168,8 @@ def test_policy_of_the_readme_loads(host: Host) -> None:
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ({"globs": []}, "`globs` must be an array"),
+        ({"globs": []}, "`globs` must not be empty"),
+        ({"globs": "a"}, "`globs` must be an array"),
         ({"globs": ["[a"]}, "nothing closes"),
         ({"globs": ["a"], "action": "Allow"}, "cannot Allow"),
         ({"glob": ["a"]}, "globs"),
@@ -177,6 +181,23 @@ def test_policy_that_cannot_be_used_is_an_error(
     errors = host.with_policy(type="Glob", **policy).errors()
     assert [each for each in errors if message in each]
     assert host.redlane("validate", "x", "-r", "r").returncode == 2
+
+
+def test_command_of_the_plugin_is_one_of_redlane(host: Host) -> None:
+    assert host.report("glob")["commands"] == ["glob"]
+    fits = ("glob", "fits", "~/.ssh/**")
+    assert host.redlane(*fits, "cat ~/.ssh/id_rsa").returncode == 0
+    assert host.redlane(*fits, "ls").returncode == 1
+    assert host.redlane("glob", "fits", "[a", "ls").returncode == 2
+    assert "from acme-redlane-glob" in host.redlane("--help").stdout
+    assert "fits" in host.redlane("glob", "--help").stdout
+
+
+def test_fields_of_the_plugin_are_in_the_schema(host: Host) -> None:
+    schema = json.loads(host.redlane("config", "schema", "policies").stdout)
+    added = schema["$defs"]["policy"]["allOf"][-1]
+    assert added["if"]["properties"] == {"type": {"const": "Glob"}}
+    assert added["then"]["required"] == ["globs"]
 
 
 def test_plugin_that_does_not_import_is_told(host: Host, tmp_path: Path) -> None:

@@ -78,3 +78,35 @@ def test_every_command_of_the_page_does_what_it_says(tmp_path: Path) -> None:
 def test_page_names_the_place_that_the_package_adds() -> None:
     rules = (ROOT / "packaging" / "debian" / "rules").read_text()
     assert PLACE in rules
+
+
+def shown(kind: str) -> str:
+    """The one block of that kind on the page."""
+    pattern = rf"^```{kind}\n(.*?)^```$"
+    (text,) = re.findall(pattern, PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return str(text)
+
+
+@pytest.mark.slow
+def test_plugin_of_the_page_installs_is_listed_and_passes_its_tests(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "pyproject.toml": "toml",
+        "redlane_match_words.py": "python plugin",
+        "test_words.py": "python test",
+    }
+    sources = tmp_path / "words"
+    sources.mkdir()
+    for name, kind in files.items():
+        (sources / name).write_text(shown(kind), encoding="utf-8")
+    host = make_host(tmp_path / "host")
+    pip = (sys.executable, "-m", "pip", "--python", host)
+    for command in (
+        (*pip, "install", "--no-deps", "."),
+        (host, "-m", "pytest", "-p", "no:cacheprovider"),
+        (host, "-I", "-m", "redlane", "plugins", "list"),
+    ):
+        done = run_in(sources, *map(str, command))
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "match_words: Words (redlane-match-words 1.0" in done.stdout

@@ -28,7 +28,7 @@ def test_plugin_offers_one_type_that_reads_whole_commands_in_every_context() -> 
     assert offered.name == "Executable"
     assert offered.contexts == frozenset(Context)
     assert offered.reader is Reader.CHECKER
-    assert not offered.decides_lane
+    assert not offered.ignores_action
     assert not offered.fields
 
 

@@ -37,7 +37,7 @@ Refuses = Callable[[str, tuple[bytes | None, ...]], bool]
 def _handlers(
     names: tuple[str, ...],
     refuses: Refuses | None = None,
-    refusal: Callable[[str, tuple[int, ...]], int] = lambda _name, _arguments: 0,
+    refusal: Callable[[str, tuple[int, ...]], int | None] = lambda _name, _args: None,
 ) -> Callable[[Kit], Mapping[str, Handler]]:
     def make(kit: Kit) -> Mapping[str, Handler]:
         decisions = Decisions(refuses)
@@ -62,7 +62,7 @@ def _asked(tree: Path, call: str, arguments: tuple[object, ...]) -> list[Any]:
             raw(call, *given)
 
     # What runs another program must not: the test is still to come to its end.
-    handlers = _handlers((call,), refusal=lambda name, _: ENOSYS * (name == "execve"))
+    handlers = _handlers((call,), refusal=lambda name, _: {"execve": ENOSYS}.get(name))
     outcome = supervised(act, (call,), handlers, before=lambda: os.chdir(tree))
     top = os.fsencode(tree)
     return [
@@ -307,7 +307,9 @@ def test_what_is_closed_is_judged_first_and_refused_all_the_same(tree: Path) -> 
             return error.errno or 0
         return 0
 
-    handlers = _handlers(("mkdir",), refusal=lambda name, _: ENOSYS * (name == "mkdir"))
+    handlers = _handlers(
+        ("mkdir",), refusal=lambda name, _: {"mkdir": ENOSYS}.get(name)
+    )
     outcome = supervised(act, ("mkdir",), handlers)
 
     assert outcome.result == ENOSYS

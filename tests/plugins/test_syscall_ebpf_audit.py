@@ -8,14 +8,14 @@ from errno import EPERM
 from pathlib import Path
 
 import pytest
-from syscall_companions import Rules, privileged, session_cgroup
+from syscall_attachments import Rules, privileged, session_cgroup
 from syscall_harness import forked
 
 from redlane.api import Enforcement, GuardOptions, Ruling, SystemCall
+from redlane_context_syscall.ebpf.attachments import Attachments
 from redlane_context_syscall.ebpf.audit import Audit, Counted
 from redlane_context_syscall.ebpf.blocking import Tally, wholly_blocked
 from redlane_context_syscall.ebpf.cgroup import SessionCgroup
-from redlane_context_syscall.ebpf.companions import Companions
 
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _BLOCK = Ruling(allowed=False, policy="no-such", reason="no")
@@ -67,35 +67,35 @@ def test_refusals_are_told_once_with_their_number() -> None:
 
 
 def test_without_ebpf_nothing_is_loaded() -> None:
-    companions = Companions(
+    attachments = Attachments(
         Rules({"connect": True, "acct": False}, lambda _: _BLOCK),
         GuardOptions(),
         lambda _: None,
     )
-    companions.start()
-    companions.admit(os.getpid())
-    companions.allow(os.getpid(), "connect", (b"127.0.0.1:1",))
-    companions.allow(os.getpid(), "execve", (b"/bin/true",))
-    assert not companions.refused
-    assert not companions.processes
-    assert companions.coverage({"connect": True, "acct": False}) == ()
-    companions.stop()
+    attachments.start()
+    attachments.admit(os.getpid())
+    attachments.allow(os.getpid(), "connect", (b"127.0.0.1:1",))
+    attachments.allow(os.getpid(), "execve", (b"/bin/true",))
+    assert not attachments.refused
+    assert not attachments.processes
+    assert attachments.coverage({"connect": True, "acct": False}) == ()
+    attachments.stop()
 
 
 def test_ordinary_user_is_told_why_it_is_not_exact() -> None:
     named = {"connect": True, "execve": True, "acct": False}
 
     def act() -> tuple[object, ...]:
-        companions = Companions(
+        attachments = Attachments(
             Rules(named, lambda _: _BLOCK),
             GuardOptions(ebpf=True),
             lambda _: None,
         )
-        companions.start()
+        attachments.start()
         try:
-            return companions.coverage(named), dict(companions.missing)
+            return attachments.coverage(named), dict(attachments.missing)
         finally:
-            companions.stop()
+            attachments.stop()
 
     user = 65534 if os.geteuid() == 0 else None
     told, missing = forked(act, user=user)
@@ -191,22 +191,22 @@ def test_companions_hold_and_let_go(marked: str) -> None:
         return _BLOCK if call.name == "acct" else Ruling(allowed=True)
 
     losses: list[str] = []
-    companions = Companions(
+    attachments = Attachments(
         Rules(named, rule), GuardOptions(session="s", ebpf=True), losses.append
     )
-    companions.start()
+    attachments.start()
     try:
         (directory,) = (each for each in _of_the_kernel() if each.startswith("/"))
-        told = {each.syscall: each for each in companions.coverage(named)}
+        told = {each.syscall: each for each in attachments.coverage(named)}
         assert {name: each.enforcement for name, each in told.items()} == {
             "connect": Enforcement.EXACT,
             "execve": Enforcement.EXACT,
             "acct": Enforcement.IN_KERNEL,
         }
-        assert companions.refused == {"acct"}
-        (watcher,) = companions.processes
+        assert attachments.refused == {"acct"}
+        (watcher,) = attachments.processes
     finally:
-        companions.stop()
+        attachments.stop()
     assert losses == []
     assert _is_over(watcher)
     assert not Path(directory).exists()
@@ -217,28 +217,28 @@ def test_companions_hold_and_let_go(marked: str) -> None:
 def test_namespaces_leave_nothing_exact(marked: str) -> None:
     del marked
     named = {"connect": True, "execve": True}
-    companions = Companions(
+    attachments = Attachments(
         Rules(named, lambda _: Ruling(allowed=True)),
         GuardOptions(ebpf=True, namespaces=True),
         lambda _: None,
     )
-    companions.start()
-    told = companions.coverage(named)
-    companions.stop()
+    attachments.start()
+    told = attachments.coverage(named)
+    attachments.stop()
     assert {each.enforcement for each in told} == {Enforcement.ADVISORY}
     assert {"namespaces" in each.reason for each in told} == {True}
 
 
 @_PRIVILEGED
-def test_calls_judged_by_name_need_no_companion(marked: str) -> None:
+def test_calls_judged_by_name_need_no_attachment(marked: str) -> None:
     del marked
     named = {"connect": False, "execve": False}
-    companions = Companions(
+    attachments = Attachments(
         Rules(named, lambda _: Ruling(allowed=True)),
         GuardOptions(ebpf=True),
         lambda _: None,
     )
-    companions.start()
-    told, processes = companions.coverage(named), companions.processes
-    companions.stop()
+    attachments.start()
+    told, processes = attachments.coverage(named), attachments.processes
+    attachments.stop()
     assert (told, processes) == ((), frozenset())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from errno import EPERM
 
 import pytest
-from syscall_companions import (
+from syscall_attachments import (
     ipv4,
     ipv6,
     libc_connect,
@@ -286,7 +286,7 @@ def test_flipping_the_address_gets_nowhere(
     assert denied == 0
 
 
-def test_flipping_the_address_works_without_the_companion() -> None:
+def test_flipping_the_address_works_without_the_attachment() -> None:
     for _ in range(10):
         outcome = supervised(lambda: _flipping(1), ["connect"], _judging(None))
         if outcome.result[1]:

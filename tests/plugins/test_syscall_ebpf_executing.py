@@ -14,7 +14,7 @@ from errno import EPERM
 from pathlib import Path
 
 import pytest
-from syscall_companions import (
+from syscall_attachments import (
     SECONDS,
     Rules,
     execute,
@@ -260,7 +260,7 @@ def test_flipping_the_path_gets_nowhere(
     assert _RAN_DENIED not in statuses
 
 
-def test_flipping_the_path_works_without_the_companion(
+def test_flipping_the_path_works_without_the_attachment(
     programs: tuple[Path, Path],
 ) -> None:
     directory = programs[0].parent

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from syscall_companions import (
+from syscall_attachments import (
     SECONDS,
     execute,
     privileged,

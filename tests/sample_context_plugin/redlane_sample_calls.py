@@ -2,6 +2,8 @@
 
 It judges and lets go on, so it enforces nothing firmly; it stands alone, so that what
 supervises it can be tried where nothing else is.
+
+Beside it stands a context that the daemon serves: words that come over a socket.
 """
 
 import contextlib
@@ -10,11 +12,15 @@ import fcntl
 import os
 import select
 import signal
+import socket
 import struct
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 from redlane.api import (
+    ContentJudge,
+    Context,
     ContextService,
     Coverage,
     Enforcement,
@@ -23,12 +29,13 @@ from redlane.api import (
     Judge,
     Policy,
     Problem,
+    ServedContext,
     Severity,
     SystemCall,
     hookimpl,
 )
 
-__all__ = ["SampleCalls", "SampleGuard", "redlane_contexts"]
+__all__ = ["Errands", "SampleCalls", "SampleGuard", "redlane_contexts"]
 
 NUMBERS = {"mkdir": 83, "rmdir": 84, "unlink": 87, "chmod": 90}
 _NAMES = {number: name for name, number in NUMBERS.items()}
@@ -138,7 +145,43 @@ class SampleCalls:
         return SampleGuard(judge, options)
 
 
+class Errands:
+    """Commands that come over a socket, one a connection, and are only judged."""
+
+    name = "Errands"
+
+    def __init__(self) -> None:
+        """Nothing is served yet."""
+        self._listener: socket.socket | None = None
+        self._place = Path()
+
+    def start(self, judge: ContentJudge, directory: Path) -> None:
+        """Listen, and answer in one thread."""
+        self._place = directory / "errands.sock"
+        self._place.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self._place))
+        listener.listen()
+        self._listener = listener
+        threading.Thread(target=_serve, args=(listener, judge), daemon=True).start()
+
+    def stop(self) -> None:
+        """Nothing is asked any more."""
+        if self._listener is not None:
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._place.unlink(missing_ok=True)
+
+
+def _serve(listener: socket.socket, judge: ContentJudge) -> None:
+    with listener, contextlib.suppress(OSError):
+        while True:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as asked:
+                verdict = judge.judge(connection, Context.SHELL, asked.read())
+                connection.sendall(verdict.decision.encode())
+
+
 @hookimpl
-def redlane_contexts() -> Iterable[ContextService]:
-    """Offer the context."""
-    return (SampleCalls(),)
+def redlane_contexts() -> Iterable[ContextService | ServedContext]:
+    """Offer the contexts."""
+    return (SampleCalls(), Errands())

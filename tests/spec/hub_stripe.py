@@ -41,7 +41,7 @@ class Provider:
         """Listen."""
         provider = self
 
-        class Desk(BaseHTTPRequestHandler):
+        class Lab(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 length = int(self.headers.get("Content-Length", 0))
                 form = parse_qs(self.rfile.read(length).decode())
@@ -56,7 +56,7 @@ class Provider:
             def log_message(self, *arguments: object) -> None:
                 """Say nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Desk)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Lab)
         self._thread = threading.Thread(target=self._server.serve_forever)
         self._thread.start()
         return self

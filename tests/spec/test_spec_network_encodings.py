@@ -20,9 +20,9 @@ POLICIES = {
 SETTINGS = {"tls": {"intercept": True}}
 
 
-def _post(lab: Proxied, row: Wrapping, data: bytes) -> tuple[int, bytes]:
+def _post(lab: Proxied, row: Wrapping, body: bytes) -> tuple[int, bytes]:
     url = f"{lab.http}/mirror?{row.id}"
-    outcome = lab.agent().post(url, row.wrap(data), headers=dict(row.headers))
+    outcome = lab.agent().post(url, body, headers=dict(row.headers))
     if outcome.status == 403:
         assert outcome.blocked_by == "secret"
     return outcome.status, outcome.body
@@ -30,14 +30,14 @@ def _post(lab: Proxied, row: Wrapping, data: bytes) -> tuple[int, bytes]:
 
 @pytest.mark.parametrize("row", WRAPPINGS, ids=lambda row: row.id)
 def test_what_is_inside_is_judged(lab: Proxied, row: Wrapping) -> None:
-    assert _post(lab, row, SECRET)[0] == 403
+    assert _post(lab, row, row.wrap(SECRET))[0] == 403
 
 
 @pytest.mark.parametrize("row", WRAPPINGS, ids=lambda row: row.id)
 def test_what_is_harmless_arrives_as_it_was(lab: Proxied, row: Wrapping) -> None:
-    status, body = _post(lab, row, HARMLESS)
+    body = row.wrap(HARMLESS)  # once: gzip writes down the second of its making
 
-    assert (status, body) == (200, row.wrap(HARMLESS))
+    assert _post(lab, row, body) == (200, body)
 
 
 QUERIES: dict[str, str] = {

@@ -8,7 +8,7 @@ from typing import Any
 from spec.control_client import Answer
 from spec.redlane_home import Home, wait_for
 
-from redlane.control.sockets import connect_socket
+from redlane.wire.sockets import connect_socket
 
 __all__ = [
     "analyze",

@@ -1,4 +1,4 @@
-"""Supervised sessions of `redlane-run --filter`, of either kind and as either user."""
+"""Supervised sessions of `redlane-run --filter`, as either user."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from system.wrapper_programs import KINDS, make_wrapper
+from system.wrapper_programs import make_wrapper
 
 __all__ = [
     "Runner",
@@ -29,7 +29,7 @@ _NOBODY = 65534
 
 @dataclass(frozen=True)
 class Runner:
-    """One kind of `redlane-run`, and who runs it: None for ourselves."""
+    """A `redlane-run`, and who runs it: None for ourselves."""
 
     program: Path
     user: int | None
@@ -79,18 +79,18 @@ class Runner:
                 process.kill()
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def program(request: pytest.FixtureRequest) -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def program() -> Iterator[Path]:
     """`redlane-run`, where every user can run it."""
     directory = Path(tempfile.mkdtemp(prefix="redlane-test-"))
     directory.chmod(0o755)
-    yield make_wrapper(str(request.param), directory) / "redlane-run"
+    yield make_wrapper(directory) / "redlane-run"
     shutil.rmtree(directory)
 
 
 @pytest.fixture(params=[None, _NOBODY], ids=["ourselves", "nobody"])
 def runner(request: pytest.FixtureRequest, program: Path) -> Runner:
-    """A kind of `redlane-run`, as root and as an ordinary user where we can be both."""
+    """A `redlane-run`, as root and as an ordinary user where we can be both."""
     if request.param is not None and os.geteuid() != 0:
         pytest.skip("only root can be somebody else")
     return Runner(program, request.param)

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from redlane.api import GuardOptions
-from redlane.contexts.shell.supervisor import Supervisor, end_alike
+from redlane.contexts.shell.running.supervisor import Supervisor, end_alike
 from redlane.contexts.syscall.launching import Launch, LaunchError
 from redlane_context_syscall.filter import program
 from redlane_context_syscall.kernel.listener import Listener
@@ -29,8 +29,9 @@ def main() -> None:
     redlane_run, named, *command = sys.argv[1:]
     for option, value in ((_SUBREAPER, 1), (_DUMPABLE, 0)):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-    with Launch() as launch:
-        words = launch.words(Path(redlane_run), "/nowhere/control.sock", command)
+    launcher = Path(redlane_run)
+    with Launch(launcher, launcher.with_name("redlane-sh")) as launch:
+        words = launch.words(["--socket", "/nowhere/control.sock"], command)
         supervisor = Supervisor(words, follows=launch.has_stopped)
         try:
             _launch(launch, supervisor.agent, named)

@@ -24,7 +24,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 _DAEMON = """
 import gc, signal, sys, threading
 from redlane.cli.main import main
-from redlane.control.shell_socket import ShellSocket
+from redlane.judging.shell_socket import ShellSocket
 
 def hang(*_):
     threading.Event().wait()

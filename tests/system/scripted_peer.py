@@ -27,7 +27,8 @@ class Question:
 class ScriptedPeer:
     """Answers each question with `answer`, raw bytes or a function; keeps them all.
 
-    What is asked of the control API is kept as well, and done.
+    A program passes of which it is asked only whether it would. What is asked of the
+    control API is kept as well, and done.
     """
 
     path: Path
@@ -43,7 +44,8 @@ class ScriptedPeer:
     def serve_shell(self, connection: socket.socket) -> None:
         """Answer a question of the wrapper."""
         head, data = _read_past(connection, b"\n")
-        product, version, *lengths = head.split(b" ")
+        is_preview = b" PREVIEW " in head
+        product, version, *lengths = head.replace(b" PREVIEW ", b" ").split(b" ")
         assert (product, version, len(lengths)) == (b"REDLANE", b"1", 3)
         directory, before, command = map(int, lengths)
         while len(data) < directory + before + command:
@@ -53,6 +55,9 @@ class ScriptedPeer:
             data[directory : directory + before],
             data[directory + before :],
         )
+        if is_preview:
+            connection.sendall(b"ALLOW\n")
+            return
         self.questions.append(question)
         if isinstance(self.answer, bytes):
             connection.sendall(self.answer)

@@ -11,7 +11,7 @@ from spec.redlane_home import Home, wait_for
 from system.calls import analyze, read_answer, shell, wait_until_held
 from system.process_tree import actor
 
-from redlane.control.sockets import connect_socket
+from redlane.wire.sockets import connect_socket
 
 
 def test_body_of_sixteen_megabytes_is_judged_and_larger_ones_refused(

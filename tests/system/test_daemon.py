@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import threading
 from contextlib import suppress
@@ -13,6 +14,8 @@ from spec.control_client import peer_pid
 from spec.redlane_home import Home, wait_for
 from system.calls import in_background
 from system.process_tree import actor
+
+from redlane.sessions.boundary import landlock_version, not_held
 
 
 def lock_of(home: Home) -> dict[str, Any]:
@@ -190,6 +193,17 @@ def test_restart_keeps_the_options_unless_given_anew(home: Home) -> None:
     status = home.run("status", "--json").json
     assert (status["default_role"], status["roles"]) == ("other", 2)
     assert home.control.analyze("beer")["verdict"] == "ALLOW"
+
+
+def test_status_says_what_the_kernel_does_not_hold(home: Home) -> None:
+    home.start("--role", "guard")
+    version = landlock_version()
+    wanted = {"landlock": version, "not_held": list(not_held(version))}
+    words = ", ".join(not_held(version)) or "held whole"
+
+    assert home.run("status", "--json").json["boundary"] == wanted
+    (line,) = re.findall(r"^boundary:.*$", home.run("status").out, re.MULTILINE)
+    assert words in line
 
 
 def test_restart_of_a_stopped_daemon_starts_it_as_before(home: Home) -> None:

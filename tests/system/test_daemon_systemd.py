@@ -13,7 +13,7 @@ import pytest
 from spec.control_client import Control
 from spec.redlane_home import REDLANE, Home, wait_for
 
-from redlane.control.sockets import connect_socket
+from redlane.wire.sockets import connect_socket
 
 pytest.importorskip("systemd.daemon", reason="needs the bindings of libsystemd")
 

@@ -1,8 +1,11 @@
 """Each distribution can be released, and installed by itself or with the others."""
 
 import importlib.metadata
+import os
 import re
 import stat
+import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -130,7 +133,7 @@ def test_context_is_a_package_with_an_extension_for_any_python(releases: Path) -
         if path.suffix in SOURCE_SUFFIXES
     }
     assert contents(wheel) == ours | {f"{package.name}/_hot.abi3.so"}
-    assert re.search(r"-cp311-abi3-linux_\w+\.whl$", wheel.name)
+    assert re.search(r"-cp311-abi3-manylinux_2_\d+_\w+\.whl$", wheel.name)
 
 
 def test_hub_brings_its_pages(releases: Path) -> None:
@@ -167,9 +170,13 @@ def test_programs_are_compiled_and_executable(releases: Path) -> None:
             assert stat.S_IMODE(each.external_attr >> 16) == 0o755, each
 
 
-def test_compiled_wheel_is_for_one_machine_and_any_python(releases: Path) -> None:
+def test_wheel_is_for_one_machine_and_any_python_or_c_library(releases: Path) -> None:
     wheel = release(releases, CORE, "-*.whl")
-    assert re.fullmatch(r"redlane-[\d.]+-py3-none-linux_\w+\.whl", wheel.name)
+    machine = os.uname().machine
+    platforms = (
+        f"manylinux_2_17_{machine}.manylinux2014_{machine}.musllinux_1_1_{machine}"
+    )
+    assert re.fullmatch(rf"redlane-[\d.]+-py3-none-{platforms}\.whl", wheel.name)
     assert "Root-Is-Purelib: true" in described(wheel, "WHEEL")
 
 
@@ -248,7 +255,9 @@ def test_plugin_works_with_the_core_and_no_other(
 def test_standard_brings_every_match_type_and_leaves_again(
     environment: Environment, releases: Path, home: Home
 ) -> None:
+    link(importlib.metadata.distribution("pyseccomp"), environment.root / "others")
     environment.install(releases, "redlane[standard]")
+    assert "context Syscall" in redlane(environment, home, "plugins", "list").out
     assert types(environment, home) == {kind for kind, _ in PLUGINS.values()}
     python = str(environment.scripts / "python")
     pip("--python", python, "uninstall", "--yes", "redlane-match-regex")
@@ -287,31 +296,53 @@ def test_commands_work_where_they_are_installed(
         assert redlane(environment, home, "stop").code == 0
 
 
-def test_without_a_compiler_the_programs_are_python(
-    environment: Environment,
-    home: Home,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+NO_HEADERS = """\
+#!/bin/sh
+echo "$PWD/ask.c:5:10: fatal error: errno.h: No such file or directory" >&2
+exit 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiler", "missing", "package"),
+    [
+        (None, "no C compiler:", "gcc libc6-dev"),
+        ("nowhere-gcc", "no C compiler nowhere-gcc (CC names it):", "gcc libc6-dev"),
+        (NO_HEADERS, "errno.h: No such file or directory", "libc6-dev"),
+    ],
+    ids=["no-compiler", "named-compiler-missing", "no-headers"],
+)
+def test_without_a_compiler_nothing_is_built_and_a_line_says_what_is_missing(
+    tmp_path: Path, compiler: str | None, missing: str, package: str
 ) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
-    link(importlib.metadata.distribution("setuptools"), tools)
-    monkeypatch.setenv("PYTHONPATH", str(tools))
-    monkeypatch.setenv("REDLANE_BUILD_WRAPPER", "python")
-    source = copy_of(CORE, tmp_path / "sources")
-    pip(
-        *("--python", str(environment.scripts / "python"), "wheel", "--quiet"),
-        *("--no-deps", "--no-index", "--no-build-isolation"),
-        *("--wheel-dir", str(tmp_path), str(source)),
+    env = {"PATH": str(tools)}
+    if compiler == NO_HEADERS:
+        (tools / "cc").write_text(NO_HEADERS)
+        (tools / "cc").chmod(0o755)
+    elif compiler is not None:
+        env["CC"] = compiler
+    options = ("--isolated", "--disable-pip-version-check", "wheel", "--no-deps")
+    built = subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", *options, "--no-index"),
+            *("--no-build-isolation", "--wheel-dir", tmp_path),
+            copy_of(CORE, tmp_path / "sources"),
+        ],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    (wheel,) = tmp_path.glob("*.whl")
-    assert re.fullmatch(r"redlane-[\d.]+-cp3\d+-none-linux_\w+\.whl", wheel.name)
-    environment.install(tmp_path, "redlane")
-    shell = environment.scripts / "redlane-sh"
-    assert shell.read_bytes().startswith(b"#!")
-    refused = home.run("-c", "echo ran", program=shell)
-    assert (refused.code, refused.out) == (126, "")
-    assert len(refused.err.splitlines()) == 1
+    assert built.returncode != 0
+    assert not [*tmp_path.glob("*.whl")]
+    said = built.stdout + built.stderr
+    assert "Traceback" not in said
+    (line,) = {each.strip() for each in said.splitlines() if "redlane: " in each}
+    assert missing in line
+    assert f"Debian: apt install {package}" in line
+    assert "or install a wheel" in line
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,9 @@ def installed(place: Path, python: Path, releases: Path) -> Environment:
     """An environment of that interpreter with the locked dependencies and ours."""
     run(python, "-m", "venv", "--without-pip", place)
     environment = Environment(place)
-    names = {each.metadata["Name"].lower() for each in dependencies("redlane")}
+    ours = ("redlane", "redlane-context-syscall")
+    needed = chain.from_iterable(map(dependencies, ours))
+    names = {each.metadata["Name"].lower() for each in needed}
     lock = place / "lock.txt"
     lock.write_text(locked(names))
     target = ("--python", str(environment.scripts / "python"))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from redlane.control.stream import EventStream
 from redlane.daemon.findings import fields_of
 from redlane.daemon.journal import journal_of
 from redlane.daemon.logs import start_logging
 from redlane.model.problem import Finding, Severity
 from redlane.state.event import Event
+from redlane.state.event_feed import EventFeed
 
 Entries = list[Mapping[str, str]]
 
@@ -63,7 +63,7 @@ def event(verdict: str) -> Event:
 def test_verdict_that_stops_something_is_an_entry(
     entries: Entries, tmp_path: Path, verdict: str
 ) -> None:
-    EventStream(tmp_path / "logs").append(event(verdict))
+    EventFeed(tmp_path / "logs").append(event(verdict))
     (entry,) = entries
     assert {k: v for k, v in entry.items() if k.startswith("REDLANE_")} == {
         "REDLANE_EVENT": "ab12",
@@ -80,7 +80,7 @@ def test_verdict_that_stops_something_is_an_entry(
 def test_entries_hold_neither_content_nor_reason(
     entries: Entries, tmp_path: Path
 ) -> None:
-    EventStream(tmp_path / "logs").append(event("BLOCK"))
+    EventFeed(tmp_path / "logs").append(event("BLOCK"))
     text = str(entries)
     assert "hunter2" not in text
     assert "secret" not in text
@@ -90,7 +90,7 @@ def test_entries_hold_neither_content_nor_reason(
 def test_verdict_that_lets_pass_is_none(
     entries: Entries, tmp_path: Path, verdict: str
 ) -> None:
-    EventStream(tmp_path / "logs").append(event(verdict))
+    EventFeed(tmp_path / "logs").append(event(verdict))
     assert entries == []
 
 

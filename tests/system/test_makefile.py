@@ -22,6 +22,7 @@ exit ${{{status}:-0}}
 """
 PYTEST = "python <tests/contained.py> <.venv/bin/python> <-m> <pytest>"
 """How the tests are started: what they leave behind fails the run."""
+WHOLE = "<--tb=short> <--hypothesis-profile=thorough>"
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ def tree(tmp_path: Path) -> Tree:
             copy = root / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(path.read_bytes())
-    programs = root / "product_core/redlane/contexts/shell/programs.py"
-    programs.parent.mkdir(parents=True)
-    programs.touch()
+    compiling = root / "product_core/redlane/contexts/shell/running/compiling.py"
+    compiling.parent.mkdir(parents=True)
+    compiling.touch()
     for name in ("Makefile", "constraints.txt"):
         shutil.copy(ROOT / name, root)
     log = tmp_path / "log"
@@ -113,8 +114,8 @@ def test_set_up_does_nothing_twice(tree: Tree) -> None:
         "product_core/pyproject.toml",
         "product_core/setup.py",
         "product_core/redlane/wrapper/ask.c",
-        "product_core/redlane/wrapper/wrapper.h",
-        "product_core/redlane/contexts/shell/programs.py",
+        "product_core/redlane/wrapper/message.h",
+        "product_core/redlane/contexts/shell/running/compiling.py",
         "plugins/match_mcp/pyproject.toml",
     ],
 )
@@ -208,8 +209,8 @@ def test_run_tells_the_status_of_its_command(tree: Tree, status: int) -> None:
         (["test"], "<4> <-m> <not slow>"),
         (["test", "JOBS=1"], "<1> <-m> <not slow>"),
         (["test", "TESTS=a b -x"], "<4> <-m> <not slow> <a> <b> <-x>"),
-        (["test-all"], "<4> <--hypothesis-profile=thorough>"),
-        (["test-all", "TESTS=a"], "<4> <--hypothesis-profile=thorough> <a>"),
+        (["test-all"], f"<4> {WHOLE}"),
+        (["test-all", "TESTS=a"], f"<4> {WHOLE} <a>"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
@@ -280,7 +281,7 @@ def test_ci_stops_at_what_fails_and_ends_with_the_tests(
     done = subprocess.run(
         [entry], env={"PATH": path} | failing, stdin=subprocess.DEVNULL, check=False
     )
-    asked = [*BEFORE, *GOALS, "on-debian.sh <trixie> <--tree>", "test-all"]
+    asked = [*BEFORE, *GOALS, "on-debian.sh <trixie> <--tree>", "test-all JOBS=6"]
     names = [each.split()[0] for each in asked]
     assert (
         log.read_text().splitlines() == asked[: names.index(red) + 1 if red else None]

@@ -14,23 +14,23 @@ import pytest
 from spec.redlane_home import wait_for
 from system.process_tree import Actor, actor
 
-from redlane.control.membership import Membership, Place
-from redlane.control.peers import Peer, peer_of
-from redlane.control.processes import (
+from redlane.errors import UsageError
+from redlane.membership.peers import Peer, peer_of
+from redlane.membership.resolver import MembershipResolver, MembershipState
+from redlane.membership.roots import key_of
+from redlane.membership.trees import continue_tree, kill_tree, members, stop_tree
+from redlane.processes import (
     Process,
     ProcessUnreadableError,
     State,
     ancestry,
     read_process,
 )
-from redlane.control.roots import key_of
-from redlane.control.trees import continue_tree, kill_tree, members, stop_tree
-from redlane.errors import UsageError
 
 
 @pytest.fixture
-def membership() -> Iterator[Membership]:
-    made = Membership()
+def membership() -> Iterator[MembershipResolver]:
+    made = MembershipResolver()
     yield made
     for root in made.roots():
         made.release(root.session)
@@ -117,43 +117,52 @@ def test_peer_that_has_exited_is_not_alive(tmp_path: Path) -> None:
 
 
 def test_caller_outside_of_every_session_is_outside(
-    membership: Membership, peer: Callable[[int], Peer], supervisor: Actor
+    membership: MembershipResolver, peer: Callable[[int], Peer], supervisor: Actor
 ) -> None:
     membership.adopt("s", supervisor.pid)
-    assert membership.standing(peer(os.getpid())).place is Place.OUTSIDE
+    assert membership.membership(peer(os.getpid())).place is MembershipState.OUTSIDE
 
 
 def test_supervisor_child_and_orphan_are_members(
-    membership: Membership, peer: Callable[[int], Peer], supervisor: Actor
+    membership: MembershipResolver, peer: Callable[[int], Peer], supervisor: Actor
 ) -> None:
     membership.adopt("s", supervisor.pid)
-    root = membership.standing(peer(supervisor.pid))
-    assert (root.place, root.session, root.is_root) == (Place.MEMBER, "s", True)
+    root = membership.membership(peer(supervisor.pid))
+    assert (root.place, root.session, root.is_root) == (
+        MembershipState.MEMBER,
+        "s",
+        True,
+    )
     for pid in (supervisor.ask("fork"), supervisor.ask("detach")):
         for _ in range(2):  # the second answer comes from memory
-            found = membership.standing(peer(pid))
-            assert (found.place, found.session) == (Place.MEMBER, "s")
+            found = membership.membership(peer(pid))
+            assert (found.place, found.session) == (MembershipState.MEMBER, "s")
             assert not found.is_root
 
 
 def test_process_of_an_unknown_supervisor_has_no_rights(
-    membership: Membership, peer: Callable[[int], Peer], supervisor: Actor
+    membership: MembershipResolver, peer: Callable[[int], Peer], supervisor: Actor
 ) -> None:
     child = supervisor.ask("fork")
-    assert membership.standing(peer(supervisor.pid)).place is Place.OUTSIDE
-    assert membership.standing(peer(child)).place is Place.UNKNOWN
+    assert membership.membership(peer(supervisor.pid)).place is MembershipState.OUTSIDE
+    assert membership.membership(peer(child)).place is MembershipState.UNKNOWN
 
 
 def test_caller_that_has_exited_has_no_rights(
-    membership: Membership, peer: Callable[[int], Peer]
+    membership: MembershipResolver, peer: Callable[[int], Peer]
 ) -> None:
     with actor() as process:
         gone = peer(process.pid)
-    assert membership.standing(gone).place is Place.UNKNOWN
+    assert membership.membership(gone).place is MembershipState.UNKNOWN
 
 
-def test_caller_of_another_pid_namespace_has_no_rights(membership: Membership) -> None:
-    assert membership.standing(Peer(0, os.getuid(), None)).place is Place.UNKNOWN
+def test_caller_of_another_pid_namespace_has_no_rights(
+    membership: MembershipResolver,
+) -> None:
+    assert (
+        membership.membership(Peer(0, os.getuid(), None)).place
+        is MembershipState.UNKNOWN
+    )
 
 
 def let_a_tick_pass(pid: int) -> None:
@@ -169,7 +178,7 @@ def test_orphans_of_a_killed_supervisor_have_no_rights(
     peer: Callable[[int], Peer],
 ) -> None:
     losses: list[str] = []
-    membership = Membership()
+    membership = MembershipResolver()
     membership.on_loss = losses.append
     with actor() as reaper:
         reaper.ask("reap")
@@ -178,42 +187,44 @@ def test_orphans_of_a_killed_supervisor_have_no_rights(
         supervisor, sleeper = reaper.ask("supervise")
         orphan = peer(sleeper)
         membership.adopt("s", supervisor, reaper=key_of(reaper.pid))
-        assert membership.standing(orphan).place is Place.MEMBER
+        assert membership.membership(orphan).place is MembershipState.MEMBER
         descriptor = os.pidfd_open(supervisor)
         os.kill(supervisor, signal.SIGKILL)
         assert select.select([descriptor], [], [], 10)[0]
         os.close(descriptor)
         # Nobody told the membership: it finds out when it is asked.
-        assert membership.standing(orphan).place is Place.LOST
+        assert membership.membership(orphan).place is MembershipState.LOST
         assert losses == ["s"]
         for outside in (older, reaper.pid, os.getpid()):
-            assert membership.standing(peer(outside)).place is Place.OUTSIDE
+            assert membership.membership(peer(outside)).place is MembershipState.OUTSIDE
         younger = reaper.ask("fork")
-        assert membership.standing(peer(younger)).place is Place.LOST
+        assert membership.membership(peer(younger)).place is MembershipState.LOST
         membership.release("s")
-        assert membership.standing(orphan).place is Place.OUTSIDE
+        assert membership.membership(orphan).place is MembershipState.OUTSIDE
 
 
 @pytest.mark.parametrize("pid", [0, -1, 2**22 + 1], ids=["none", "negative", "none"])
-def test_root_must_be_a_process(membership: Membership, pid: int) -> None:
+def test_root_must_be_a_process(membership: MembershipResolver, pid: int) -> None:
     with pytest.raises(UsageError):
         membership.adopt("s", pid)
 
 
-def test_ancestor_of_the_daemon_is_no_root(membership: Membership) -> None:
+def test_ancestor_of_the_daemon_is_no_root(membership: MembershipResolver) -> None:
     for pid in (1, os.getppid(), os.getpid()):
         with pytest.raises(UsageError, match="ancestor"):
             membership.adopt("s", pid)
 
 
-def test_session_is_not_nested(membership: Membership, supervisor: Actor) -> None:
+def test_session_is_not_nested(
+    membership: MembershipResolver, supervisor: Actor
+) -> None:
     membership.adopt("s", supervisor.pid)
     for pid in (supervisor.pid, supervisor.ask("fork")):
         with pytest.raises(UsageError, match="in a session already"):
             membership.adopt("t", pid)
 
 
-def test_session_is_not_put_around_another(membership: Membership) -> None:
+def test_session_is_not_put_around_another(membership: MembershipResolver) -> None:
     with actor() as outer:
         membership.adopt("s", outer.ask("fork"))
         with pytest.raises(UsageError, match="ancestor"):

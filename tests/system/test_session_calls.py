@@ -94,7 +94,13 @@ def test_supervisor_gets_the_rules(supervised: Supervised) -> None:
     rules = supervised.rules()
     assert rules["policies"] == [{**BLOCK, "syscall": ["unlink"], "order": 0}]
     assert (rules["role"], rules["frozen"], rules["reason"]) == ("calls", False, "")
-    assert rules["options"] == {"namespaces": False, "ebpf": False}
+    assert rules["options"] == {
+        "namespaces": False,
+        "ebpf": False,
+        "writable": None,
+        "allowed": [],
+        "hidden": [],
+    }
     assert (rules["timeout_seconds"], rules["known"]) == (5, False)
     assert len(rules["ruleset"]) == 64
     supervised.home.control.call("DELETE", supervised.path)
@@ -102,7 +108,13 @@ def test_supervisor_gets_the_rules(supervised: Supervised) -> None:
 
 def test_role_says_what_its_sandboxes_may(supervised: Supervised) -> None:
     supervised.open(role="boxes")
-    assert supervised.rules()["options"] == {"namespaces": True, "ebpf": True}
+    assert supervised.rules()["options"] == {
+        "namespaces": True,
+        "ebpf": True,
+        "writable": None,
+        "allowed": [],
+        "hidden": [],
+    }
 
 
 def test_only_the_root_and_a_person_may_look_and_only_the_root_reports(
@@ -195,6 +207,9 @@ def test_coverage_is_shown(supervised: Supervised) -> None:
     shown = supervised.shown()["syscalls"]
     assert shown == {
         "named": ["unlink"],
+        "writable": None,
+        "allowed": [],
+        "hidden": [],
         "filtered": ["unlink"],
         "problem": None,
         "coverage": [entry],
@@ -341,3 +356,22 @@ def _join(threads: list[threading.Thread]) -> None:
     for each in threads:
         each.join(30)
         assert not each.is_alive()
+
+
+def test_refused_calls_are_counted_by_rule_and_call(supervised: Supervised) -> None:
+    supervised.open()
+    supervised.report(**HOLDS, events=[EVENT, {**EVENT, "verdict": "FLAG"}])
+    supervised.report(events=[{**EVENT, "count": 4}])
+    expected = [{"count": 7, "policy": "no-unlink", "syscall": "unlink"}]
+    assert supervised.shown()["refused_calls"] == expected
+    home, session = supervised.home, supervised.session["id"]
+    text = home.run("session", "show", "--session", session).out
+    assert "7 times unlink by no-unlink" in text
+    text = home.run("events", "--count", "--session", session).out
+    assert [each.split() for each in text.splitlines()] == [
+        ["7", "BLOCK", "Syscall", "no-unlink", "unlink"],
+        ["3", "FLAG", "Syscall", "no-unlink", "unlink"],
+    ]
+    told = home.run("events", "--count", "--verdict", "FLAG", "--json").out
+    assert json.loads(told)["count"] == 3
+    assert home.run("events", "--count", "--follow").code == 2

@@ -52,6 +52,29 @@ def test_shell_answers_in_lines(shared: Home, command: bytes, first: bytes) -> N
         assert int(word.split()[1]) == len(rest)
 
 
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        (b"ls", b"ALLOW\n"),
+        (b"rm -rf /", b"ASK\n"),
+        (b"echo beer", b"ASK\n"),
+        (b"echo please", b"ASK\n"),
+    ],
+)
+def test_preview_says_whether_a_command_passes_and_no_more(
+    shared: Home, command: bytes, answer: bytes
+) -> None:
+    """Nothing is written down or held."""
+    before = shared.control.rows("/api/events")
+    connection = shell_connection(shared)
+    frame = shell_frame(command)
+    connection.sendall(frame.replace(b"REDLANE 1", b"REDLANE PREVIEW 1", 1))
+
+    assert read_all(connection) == answer
+    assert shared.control.rows("/api/events") == before
+    assert shared.control.rows("/api/reviews") == []
+
+
 def test_a_question_may_come_in_pieces(shared: Home) -> None:
     connection = shell_connection(shared)
     for byte in shell_frame(b"rm -rf /"):
@@ -98,6 +121,7 @@ NONE_OF_OURS = {
     "http": b"POST /api/shell HTTP/1.1\r\nContent-Length: 2\r\n\r\nls",
     "other-version": b"REDLANE 2 0 0 2\nls",
     "no-lengths": b"REDLANE 1\nls",
+    "other-word": b"REDLANE REVIEWS 1 0 0 2\nls",
     "two-lengths": b"REDLANE 1 0 2\nls",
     "negative": b"REDLANE 1 0 0 -2\nls",
     "leading-zero": b"REDLANE 1 0 0 02\nls",

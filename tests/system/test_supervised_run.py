@@ -254,7 +254,7 @@ def test_calls_wait_while_the_daemon_restarts(home: Home, redlane: Path) -> None
                 "coverage"
             ]
         )
-        assert [each["policy"] for each in calls_judged(home)][-1] == "no-mkdir"
+        wait_for(lambda: [e["policy"] for e in calls_judged(home)][-1:] == ["no-mkdir"])
 
 
 def test_without_a_daemon_calls_are_refused_in_time(home: Home, redlane: Path) -> None:

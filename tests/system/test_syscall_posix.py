@@ -11,7 +11,8 @@ import json
 import os
 import subprocess
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor as Threads
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,12 +65,16 @@ def _told(result: Any) -> Any:
     return result
 
 
-def _compare(alone: Results, watched: Results) -> None:
-    differences = {
+def _different(alone: Results, watched: Results) -> Results:
+    return {
         name: {"alone": alone.get(name), "supervised": watched.get(name)}
         for name in alone.keys() | watched.keys()
         if _told(alone.get(name)) != _told(watched.get(name))
     }
+
+
+def _compare(alone: Results, watched: Results) -> None:
+    differences = _different(alone, watched)
     assert not differences, json.dumps(differences, indent=1, sort_keys=True)
 
 
@@ -124,17 +129,22 @@ needs_python = pytest.mark.skipif(
 )
 
 
-def _python_said(place: Guarded, names: tuple[str, ...], *, watched: bool) -> Results:
-    """The outcome of each test."""
+def _python_said(
+    place: Guarded, names: tuple[str, ...], *, watched: bool, only: Iterable[str] = ()
+) -> Results:
+    """The outcome of each test, or of those in `only`."""
     place.renew_work()
     result = place.base / "home" / f"result-{watched}.xml"
     run = place.supervised if watched else place.alone
     quiet = ["-W", "ignore", "-m", "test", "-q", "--tempdir", str(place.work)]
     # Two of those at once wait for each other: their port is the machine's only one.
     left_out = ["-i", "*VSOCK*"]
+    # These look for a free port, and bind it later: the other may have it by then.
+    left_out += ["-i", "*test_dual_stack_client_v*"]
     # A call that is stopped may be interrupted before it is seen: docs/syscalls.md.
     left_out += ["-i", "*test_stress_delivery_simultaneous*"]
-    words = [PYTHON, *quiet, *left_out, "--junit-xml", result, *names]
+    chosen = [word for each in only for word in ("-m", each)]
+    words = [PYTHON, *quiet, *left_out, *chosen, "--junit-xml", result, *names]
     ran = run(*words, deadline=1500)
     assert result.exists(), ran
     found: Results = {}
@@ -158,11 +168,23 @@ def _python_said(place: Guarded, names: tuple[str, ...], *, watched: bool) -> Re
 def test_cpythons_tests_fail_where_they_fail_alone(
     who: str, names: tuple[str, ...]
 ) -> None:
-    with guarded(person_named(who)) as place:
-        place.start()
-        alone = _python_said(place, names, watched=False)
-        assert len(alone) > len(names), alone
+    person = person_named(who)
+    with guarded(person) as free, guarded(person) as place, Threads(1) as side:
+        for each in (free, place):
+            # Some name long files, which take a machine that is busy seconds to judge.
+            each.home.settings(sevsh={"validation_timeout_seconds": 60})
+            each.start()
+        running = side.submit(_python_said, free, names, watched=False)
 
         watched = _python_said(place, names, watched=True)
 
-        _compare(alone, watched)
+        alone = running.result()
+        assert len(alone) > len(names), alone
+        # Some wait so long for a process and then fail, which a busy machine brings
+        # about on either side: what is due to the supervision is there once more.
+        again = _different(alone, watched)
+        if again:
+            alone = _python_said(free, names, watched=False, only=again)
+            watched = _python_said(place, names, watched=True, only=again)
+            assert alone.keys() | watched.keys() >= again.keys(), again
+            _compare(alone, watched)

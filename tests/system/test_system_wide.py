@@ -17,8 +17,8 @@ from system.whole_machine import (
     guarded,
 )
 
-from redlane.control.callers import Who
 from redlane.control.rights import RIGHTS
+from redlane.membership.callers import Who
 
 
 def test_nothing_of_the_daemon_is_writable_by_users(
@@ -75,6 +75,7 @@ CALLS: dict[tuple[str, str], tuple[str, object]] = {
         {},
     ),
     ("GET", "/api/events"): ("/api/events", None),
+    ("GET", "/api/events/counts"): ("/api/events/counts", None),
     ("GET", "/api/reviews"): ("/api/reviews", None),
     ("GET", "/api/reviews/{review_id}"): ("/api/reviews/x", None),
     ("POST", "/api/reviews/{review_id}"): ("/api/reviews/x", {"decision": "allow"}),
@@ -123,6 +124,17 @@ def test_agent_has_verdicts_and_nothing_else_whoever_runs_it(
                 assert (status == 403) != allowed, (method, given)
                 status, _ = agent.api_from(where, method, given + "?x=1", body)
                 assert (status == 403) != allowed, (method, given)
+
+
+def test_only_an_administrator_widens_what_a_role_says(
+    alice: Person, admin: Person
+) -> None:
+    for caller, expected in ((alice, 403), (admin, 409)):
+        own = caller.open_session()
+        path, body = f"/api/sessions/{own}", {"allow_write": "/"}
+        status, answer = caller.api("PATCH", path, body)
+        assert status == expected, answer
+        caller.api("DELETE", path)
 
 
 def test_user_sees_nothing_of_other_users(alice: Person, bob: Person) -> None:

@@ -198,12 +198,16 @@ def test_large_questions_of_one_user_leave_memory_to_others(
 
 
 TRACED = """\
-import ctypes, os, signal
+import ctypes, os, signal, tempfile
 if os.fork() == 0:
     ctypes.CDLL(None).ptrace(0, 0, 0, 0)
     os.kill(os.getpid(), signal.SIGSTOP)
-signal.pause()
+fifo = tempfile.mkdtemp() + "/fifo"
+os.mkfifo(fifo)
+waits = (os.POSIX_SPAWN_OPEN, 3, fifo, os.O_RDONLY, 0)
+os.posix_spawn("/bin/true", ["true"], {}, file_actions=[waits])
 """
+"""A process that is traced by one which waits in the kernel, for as long as can be."""
 
 FREEZES = """\
 import select, socket, sys
@@ -220,7 +224,7 @@ sys.stdin.read()
 def test_trees_of_one_user_that_do_not_stop_leave_threads_to_others(
     whole: Machine, bob: Person, agent: Person
 ) -> None:
-    """A process that is traced cannot be seen to be stopped, until five seconds end."""
+    """Nobody can tell that some processes stand still, until five seconds end."""
     session = guarded(agent)
     agent.ask("run", TRACED)
     wait_for(lambda: "t" in {state_of(each) for each in below(agent.pid)})

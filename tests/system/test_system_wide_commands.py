@@ -10,8 +10,6 @@ import pytest
 from spec.redlane_home import REDLANE, REDLANE_SH, wait_for
 from system.whole_machine import ADMIN, ALICE, BOB, Machine, Person, User, guarded
 
-from redlane.contexts.shell.programs import write_fallbacks
-
 SOCKET = "/run/redlane/control.sock"
 
 
@@ -74,25 +72,21 @@ def test_agent_runs_guarded_for_everybody(whole: Machine, user: User | None) -> 
         assert ran.code in {1, code}, ran
 
 
-@pytest.mark.parametrize("kind", ["compiled", "python"])
 def test_wrapper_asks_the_machines_daemon_unless_told_otherwise(
-    whole: Machine, own_home: Path, kind: str
+    whole: Machine, own_home: Path
 ) -> None:
-    program = REDLANE_SH
-    if kind == "python":
-        place = whole.home / "fallback"
-        write_fallbacks(place)
-        program = place / "redlane-sh"
     assert own_home.is_dir()
-    blocked = whole.run(ALICE, "-c", "rm -rf /nowhere", program=program)
+    blocked = whole.run(ALICE, "-c", "rm -rf /nowhere", program=REDLANE_SH)
     assert (blocked.code, "no-rm" in blocked.err) == (126, True), blocked
-    assert whole.run(ALICE, "-c", "echo hello", program=program).out == "hello\n"
+    assert whole.run(ALICE, "-c", "echo hello", program=REDLANE_SH).out == "hello\n"
     for name, value, asked in (
         ("REDLANE_HOME", str(own_home), f"{own_home}/run/control.sock"),
         ("REDLANE_SOCKET", "/nowhere/control.sock", "/nowhere/control.sock"),
         ("XDG_RUNTIME_DIR", "/nowhere", None),
     ):
-        ran = whole.run(ALICE, "-c", "echo hello", program=program, env={name: value})
+        ran = whole.run(
+            ALICE, "-c", "echo hello", program=REDLANE_SH, env={name: value}
+        )
         assert (ran.code, ran.out) == ((126, "") if asked else (0, "hello\n")), ran
         assert asked is None or asked in ran.err
 

@@ -1,4 +1,4 @@
-"""The wrapper's programs, compiled and in Python, each in a directory of its own."""
+"""The wrapper's programs, compiled into a directory of their own."""
 
 import os
 import shutil
@@ -7,18 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from redlane.contexts.shell.programs import compile_programs, write_fallbacks
+from redlane.contexts.shell.running.compiling import compile_programs, compiler_of
 
-__all__ = ["KINDS", "Wrapper", "make_wrapper", "plain_environment"]
-
-KINDS = ("compiled", "python")
+__all__ = ["Wrapper", "make_wrapper", "plain_environment"]
 
 
 @dataclass(frozen=True)
 class Wrapper:
-    """One kind of the programs, under every name that they are called by."""
+    """The programs, under every name that they are called by."""
 
-    kind: str
     directory: Path
     environment: Mapping[str, str]
 
@@ -44,12 +41,9 @@ class Wrapper:
         )
 
 
-def make_wrapper(kind: str, directory: Path) -> Path:
-    """Build one kind of the programs into `directory`, as the shims are called too."""
-    if kind == "compiled":
-        assert compile_programs(directory, ("-Werror",))
-    else:
-        write_fallbacks(directory)
+def make_wrapper(directory: Path) -> Path:
+    """Compile the programs into `directory`, as the shims are called too."""
+    compile_programs(directory, compiler_of(os.environ), ("-Werror",))
     for name in ("bash", "sh", "another-name"):
         shutil.copy2(directory / "redlane-sh", directory / name)
     return directory

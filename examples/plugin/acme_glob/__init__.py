@@ -8,6 +8,8 @@ from acme_glob.match_type import Glob
 
 __all__ = ["Glob", "redlane_match_types"]
 
+redlane_api = "1.0"
+
 
 @hookimpl
 def redlane_match_types() -> Iterable[MatchType]:

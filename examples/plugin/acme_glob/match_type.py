@@ -3,7 +3,6 @@
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeGuard
 
 from redlane.api import (
     Action,
@@ -11,6 +10,8 @@ from redlane.api import (
     CompiledPattern,
     Content,
     Context,
+    Field,
+    Kind,
     Matcher,
     Outcome,
     PatternError,
@@ -23,7 +24,7 @@ from redlane.api import (
 
 from acme_glob.translate import GlobError, translate
 
-__all__ = ["Glob", "GlobMatcher"]
+__all__ = ["Glob", "GlobMatcher", "fits"]
 
 _BETWEEN = re.compile(r"[\s\"'`=,;:|&<>(){}]+")
 """What may stand beside a path in a command, a request or an answer."""
@@ -35,8 +36,8 @@ class Glob:
     name = "Glob"
     contexts = frozenset(Context)
     reader = Reader.PATTERN
-    fields = frozenset({"globs"})
-    decides_lane = False
+    fields = (Field("globs", Kind.STRINGS, "globs, any of which fits", required=True),)
+    ignores_action = False
 
     def problems(self, policy: Policy) -> Iterator[Problem]:
         """Everything that is wrong with a policy: errors refuse the whole load."""
@@ -45,12 +46,9 @@ class Glob:
                 Severity.ERROR,
                 "Glob cannot Allow: one word that fits would let all the others pass",
             )
-        globs = policy.options.get("globs")
-        if not _are_globs(globs):
-            yield Problem(
-                Severity.ERROR, "`globs` must be an array of strings, not empty"
-            )
-            return
+        globs = _globs(policy)
+        if not globs:
+            yield Problem(Severity.ERROR, "`globs` must not be empty")
         for glob in globs:
             try:
                 _compile([glob])
@@ -73,7 +71,8 @@ class GlobMatcher:
         self, content: Content, views: tuple[bytes, ...], before: int
     ) -> Iterator[Answer]:
         """The policies that match, lowest order first; `before` ends the search."""
-        lines = "\n".join(sorted(_candidates(content, views))).encode()
+        words = [word for command in content.commands for word in command.words]
+        lines = _lines([*(view.decode(errors="replace") for view in views), *words])
         for order, pattern in self._patterns:
             if order >= before:
                 return
@@ -81,21 +80,24 @@ class GlobMatcher:
                 yield Answer(order, Outcome.YES)
 
 
-def _candidates(content: Content, views: Iterable[bytes]) -> set[str]:
+def fits(glob: str, text: str) -> bool:
+    """Whether a word of a text fits; raises GlobError or PatternError for a bad one."""
+    return _compile([glob]).search(_lines([text]))
+
+
+def _lines(texts: Iterable[str]) -> bytes:
     """Whatever may be a path, as it is written and as the kernel would take it.
 
-    The views hold what the content has for a policy of this action. A command's words
-    are asked for besides, because a quoted word may have spaces in it.
+    The texts are what the content has for a policy of this action. A command's words
+    are among them, because a quoted word may have spaces in it.
     """
-    texts = [view.decode(errors="replace") for view in views]
-    words = [word for command in content.commands for word in command.words]
-    found = {*texts, *words}
-    for text in (*texts, *words):
-        found.update(text.split())
-        found.update(_BETWEEN.split(text))
+    found: set[str] = set()
+    for text in texts:
+        found.update((text, *text.split(), *_BETWEEN.split(text)))
     # One candidate is one line of the text that is searched.
     lines = {" ".join(each.splitlines()) for each in found}
-    return {form for line in lines if line for form in (line, _normal(line))}
+    forms = {form for line in lines if line for form in (line, _normal(line))}
+    return "\n".join(sorted(forms)).encode()
 
 
 def _normal(path: str) -> str:
@@ -105,17 +107,14 @@ def _normal(path: str) -> str:
     return re.sub(r"\A//+", "/", normal)
 
 
-def _are_globs(value: object) -> TypeGuard[Sequence[str]]:
-    if not isinstance(value, (list, tuple)) or not value:
-        return False
-    return all(isinstance(each, str) for each in value)
+def _globs(policy: Policy) -> Sequence[str]:
+    """The globs, whose form Redlane has checked by the table of `fields`."""
+    globs = policy.options["globs"]
+    return [str(each) for each in globs] if isinstance(globs, Iterable) else []
 
 
 def _pattern(policy: Policy) -> CompiledPattern:
-    globs = policy.options.get("globs")
-    if not _are_globs(globs):  # `problems` has refused it: so nobody asked for them
-        raise ValueError(f"policy {policy.id}: `globs` cannot be used")
-    return _compile(globs)
+    return _compile(_globs(policy))
 
 
 def _compile(globs: Iterable[str]) -> CompiledPattern:

@@ -1,39 +1,20 @@
-"""Everything that the plugin promises, asked through `redlane.api` alone."""
+"""Everything that the plugin promises, judged as the daemon judges it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 
 import pytest
-from redlane.api import Action, Content, Context, Policy, Reader, Severity
+from redlane.testing import Decision, findings, judge
 
-from acme_glob import Glob, redlane_match_types
-
-
-@dataclass(frozen=True)
-class Text(Content):
-    """Content of one text: every policy sees it as it is."""
-
-    data: bytes
-    context: Context = Context.NETWORK
-
-    def views(self, action: Action, reader: Reader) -> tuple[bytes, ...]:
-        return (self.data,)
-
-    def rewritten(self, change: Callable[[bytes], bytes]) -> "Text":
-        return Text(change(self.data), self.context)
+import acme_glob
 
 
-def policy(*globs: object, order: int = 0, action: Action = Action.BLOCK) -> Policy:
-    options = {"globs": list(globs)}
-    return Policy("p", "Glob", action, order=order, options=options)
+def policy(*globs: object, name: str = "p", action: str = "Block") -> dict[str, object]:
+    return {"id": name, "type": "Glob", "action": action, "globs": list(globs)}
 
 
 def matches(glob: str, text: str) -> bool:
-    content = Text(text.encode())
-    views = content.views(Action.BLOCK, Reader.PATTERN)
-    matcher = Glob().compile([policy(glob)])
-    return bool(list(matcher.answers(content, views, 1)))
+    verdict = judge(policy(glob), text, context="Network", plugin=acme_glob)
+    return verdict.decision is Decision.BLOCK
 
 
 @pytest.mark.parametrize(
@@ -89,38 +70,51 @@ def test_glob_does_not_fit(glob: str, text: str) -> None:
     assert not matches(glob, text)
 
 
-def test_answers_come_in_load_order_and_end_before_the_limit() -> None:
-    policies = [policy("a", order=order) for order in (4, 0, 2)]
-    content = Text(b"a")
-    answers = Glob().compile(policies).answers(content, (b"a",), 4)
-    assert [each.order for each in answers] == [0, 2]
+@pytest.mark.parametrize(
+    ("context", "content"),
+    [
+        ("Shell", "bash -c 'cat a.pem'"),
+        ("Inbound", "see /srv/a.pem"),
+        ("Mcp", {"server": "files", "tool": "read", "arguments": {"path": "a.pem"}}),
+    ],
+)
+def test_policy_decides_in_each_context(context: str, content: str) -> None:
+    verdict = judge(policy("*.pem"), content, context=context, plugin=acme_glob)
+    assert (verdict.decision, verdict.policy) == (Decision.BLOCK, "p")
 
 
-@pytest.mark.parametrize("views", [(), (b"",), (b"\xff\xfe",), (b"\n\n",)])
-def test_content_without_a_path_matches_nothing(views: tuple[bytes, ...]) -> None:
-    assert not list(Glob().compile([policy("a")]).answers(Text(b""), views, 1))
+def test_first_policy_that_matches_is_the_one_that_is_named() -> None:
+    policies = [policy(each, name=each) for each in ("x", "a", "a*")]
+    assert judge(policies, "cat a", plugin=acme_glob).policy == "a"
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"\n\n"])
+def test_content_without_a_path_matches_nothing(content: bytes) -> None:
+    verdict = judge(policy("a"), content, context="Inbound", plugin=acme_glob)
+    assert verdict.decision is Decision.ALLOW
 
 
 @pytest.mark.parametrize(
     "globs", [[], [3], [""], ["[a"], ["[!]"], ["a\nb"], ["a", None]], ids=str
 )
 def test_glob_that_cannot_be_used_is_an_error(globs: list[object]) -> None:
-    (problem,) = Glob().problems(policy(*globs))
-    assert problem.severity is Severity.ERROR
+    (finding,) = findings(policy(*globs), plugin=acme_glob)
+    assert finding.startswith("error: p: `globs`")
 
 
 def test_globs_that_are_missing_are_an_error() -> None:
-    (problem,) = Glob().problems(Policy("p", "Glob", Action.BLOCK))
-    assert problem.severity is Severity.ERROR
+    nothing = {"id": "p", "type": "Glob", "action": "Block"}
+    (finding,) = findings(nothing, plugin=acme_glob)
+    assert finding.startswith("error: p: `globs`")
 
 
-def test_sound_policy_has_no_problem() -> None:
-    assert not list(Glob().problems(policy("*.pem", "~/.ssh/**")))
+def test_sound_policy_has_no_finding() -> None:
+    assert findings(policy("*.pem", "~/.ssh/**"), plugin=acme_glob) == ()
 
 
 def test_allow_is_refused() -> None:
-    (problem,) = Glob().problems(policy("a", action=Action.ALLOW))
-    assert "cannot Allow" in problem.message
+    (finding,) = findings(policy("a", action="Allow"), plugin=acme_glob)
+    assert "cannot Allow" in finding
 
 
 def test_hostile_text_takes_no_time_of_its_own() -> None:
@@ -129,10 +123,10 @@ def test_hostile_text_takes_no_time_of_its_own() -> None:
 
 
 def test_plugin_offers_the_match_type() -> None:
-    assert [each.name for each in redlane_match_types()] == ["Glob"]
+    assert [each.name for each in acme_glob.redlane_match_types()] == ["Glob"]
 
 
 def test_entry_point_leads_to_the_plugin_where_it_is_installed() -> None:
     found = [each for each in entry_points(group="redlane") if each.name == "acme_glob"]
     for each in found:
-        assert each.load().redlane_match_types is redlane_match_types
+        assert each.load() is acme_glob

@@ -6,7 +6,7 @@ import logging
 import falcon
 
 from redlane_hub import errors
-from redlane_hub.patience import WouldWaitError, may_wait
+from redlane_hub.nonblocking import WouldWaitError, may_wait
 from redlane_hub.store.database import is_locked
 
 __all__ = ["INTERNAL", "STATUSES", "add_error_handlers", "error_body"]
@@ -25,6 +25,8 @@ STATUSES: dict[type[errors.HubError], int] = {
     errors.NotConfiguredError: 503,
 }
 """The status of each error that answers `{error}`."""
+
+_HELD = "the database is busy: try again in a moment"
 
 _log = logging.getLogger(__name__)
 
@@ -88,10 +90,15 @@ def _internal(
 ) -> None:
     """The boundary: what nobody foresaw is logged here and told to nobody.
 
-    Raises WouldWaitError in a thread that could have waited, were it another.
+    Raises BusyError when the database was held by others for as long as one waits, for
+    then nothing was done and nothing is wrong with the request; WouldWaitError in a
+    thread that could have waited, were it another.
     """
     if is_locked(error) and not may_wait():
         raise WouldWaitError from error
+    if is_locked(error):
+        _log.warning("The database is held by others.", exc_info=error)
+        raise errors.BusyError(_HELD) from error
     _log.error(
         "A request failed.",
         exc_info=error,

@@ -49,8 +49,9 @@ class TimeLimit:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop counting."""
+        """Stop counting; nothing of it goes on."""
         self._timer.cancel()
+        self._timer.join()
         with self._lock:
             if self._line is not None:
                 self._line.close()

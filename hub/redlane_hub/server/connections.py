@@ -41,7 +41,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         *rest: object,
         **named: object,
     ) -> None:
-        self._patience: float = server.patience
+        self._idle_seconds: float = server.idle_seconds
         self.network = client_network(addr[0])
         self.active_at = time.monotonic()
         self.refused = False
@@ -53,7 +53,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         self._was_moving = False
         self._lingers_until: float | None = None
         super().__init__(server, sock, addr, *rest, **named)
-        server.crowd.enter(self)
+        server.connections_of.enter(self)
 
     @property
     def is_idle(self) -> bool:
@@ -81,13 +81,13 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         is_moving = bool(self.total_outbufs_len or self.request is not None)
         if not is_moving:
             self._was_moving = False
-            return not self.requests and now - self.active_at > self._patience
+            return not self.requests and now - self.active_at > self._idle_seconds
         if not self._was_moving:
             self._was_moving = True
             self._since, self._moved_then = now, self._moved
-        if now - self._since < self._patience:
+        if now - self._since < self._idle_seconds:
             return False
-        least = _LEAST_BYTES_A_SECOND * self._patience
+        least = _LEAST_BYTES_A_SECOND * self._idle_seconds
         is_slow = self._moved - self._moved_then < least
         self._since, self._moved_then = now, self._moved
         return is_slow
@@ -187,7 +187,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     def del_channel(self, map: Any = None) -> None:  # noqa: A002, ANN401  # waitress's signature
         """Leave the main loop, and the crowd."""
         super().del_channel(map)
-        self.server.crowd.leave(self)
+        self.server.connections_of.leave(self)
 
     def _linger(self) -> None:
         """End our side, and read what still comes.

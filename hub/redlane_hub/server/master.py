@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Place:
+class _WorkerSlot:
     """One worker's place: its process, if it lives, and when it may start again."""
 
     number: int
@@ -56,7 +56,7 @@ class Master:
         each_turn: Callable[[], None],
     ) -> None:
         """`ready` is called when all workers serve, `each_turn` every second."""
-        self._places = [_Place(number) for number in range(count)]
+        self._places = [_WorkerSlot(number) for number in range(count)]
         self._work = work
         self._ready = ready
         self._stopping = stopping
@@ -85,7 +85,7 @@ class Master:
 
     def _turn(self) -> None:
         """Wait for something to happen, a second at most, and see what did."""
-        select.select([self._wakes, self._readies], [], [], self._patience())
+        select.select([self._wakes, self._readies], [], [], self._longest_wait())
         _read(self._wakes)
         self._reap()
         said = len(_read(self._readies))
@@ -95,7 +95,7 @@ class Master:
                 self._ready()
         self._each_turn()
 
-    def _patience(self) -> float:
+    def _longest_wait(self) -> float:
         """How long to wait: until the next worker may start, a second at most."""
         if self._ends:
             return _TURN_SECONDS

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from redlane_hub.http.operations import OPERATION_KEY
-from redlane_hub.patience import WouldWaitError
+from redlane_hub.nonblocking import WouldWaitError
 from redlane_hub.server.metrics import OTHER, Metrics
 
 if TYPE_CHECKING:

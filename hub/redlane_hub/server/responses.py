@@ -11,7 +11,7 @@ from typing import Any
 
 from waitress.task import ErrorTask, WSGITask
 
-from redlane_hub.patience import WouldWaitError
+from redlane_hub.nonblocking import WouldWaitError
 from redlane_hub.server.heads import Refused
 from redlane_hub.server.requests import BODY_TOO_LARGE
 

@@ -15,12 +15,12 @@ from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer, UnixWSGIServer
 
-from redlane_hub.patience import never_waiting
+from redlane_hub.nonblocking import never_waiting
 from redlane_hub.security.addresses import packed_address
+from redlane_hub.server.connection_limit import ConnectionLimit
 from redlane_hub.server.connections import Connection
-from redlane_hub.server.crowd import Crowd
-from redlane_hub.server.lanes import READERS, WRITERS, Lanes
 from redlane_hub.server.requests import Request
+from redlane_hub.server.worker_pools import READERS, WRITERS, WorkerPools
 
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
@@ -63,8 +63,8 @@ class _Acceptor:
     channel_class = Connection
     next_channel_cleanup = _NEVER  # WebServer looks after the connections
     socket: socket.socket
-    crowd: Crowd
-    patience: float
+    connections_of: ConnectionLimit
+    idle_seconds: float
     count_refusal: Callable[[int], None]
     is_quick_path: Callable[[str], bool]
     loop: int
@@ -102,7 +102,7 @@ class _Acceptor:
             connection, address = self.socket.accept()
         except OSError as error:
             if error.errno in _NO_DESCRIPTORS:
-                self.crowd.make_room()
+                self.connections_of.make_room()
             return False
         try:
             self.set_socket_options(connection)  # type: ignore[attr-defined]  # waitress's
@@ -126,9 +126,9 @@ class WebServer:
     """Serves WSGI applications, each on its listening socket.
 
     `proxies` may hold any number of connections, since they speak for others.
-    `patience` is how long a client may do nothing, or be slow. `count_refusal` gets the
-    status of each answer that is not the application's. `GET` of a path
-    that `is_quick_path` is answered by the thread that runs the server.
+    `idle_seconds` is how long a client may do nothing, or be slow. `count_refusal` gets
+    the status of each answer that is not the application's. `GET` of a path that
+    `is_quick_path` is answered by the thread that runs the server.
     """
 
     def __init__(
@@ -136,18 +136,18 @@ class WebServer:
         served: Iterable[tuple[socket.socket, "WSGIApplication"]],
         body_bytes: int,
         proxies: Iterable[str] = (),
-        patience: float = CHANNEL_SECONDS,
+        idle_seconds: float = CHANNEL_SECONDS,
         is_quick_path: Callable[[str], bool] = lambda _path: False,
         count_refusal: Callable[[int], None] = lambda _status: None,
     ) -> None:
         self._count_refusal = count_refusal
         self._is_quick_path = is_quick_path
-        self._patience = patience
+        self._idle_seconds = idle_seconds
         self._map: dict[int, Any] = {}
         self._stopping = False
-        self._dispatcher = Lanes()
+        self._dispatcher = WorkerPools()
         unlimited = {b"", *(packed_address(each) for each in proxies)}
-        self._crowd = Crowd(
+        self._connections_of = ConnectionLimit(
             MOST_CONNECTIONS, MOST_OF_ONE_CLIENT, unlimited.__contains__
         )
         pairs = list(served)
@@ -172,9 +172,11 @@ class WebServer:
         looked_at = time.monotonic()
         while not self._stopping:
             each_turn()
-            wasyncore.poll2(min(_LOOP_SECONDS, self._patience / _CLEANUPS), self._map)
+            wasyncore.poll2(
+                min(_LOOP_SECONDS, self._idle_seconds / _CLEANUPS), self._map
+            )
             now = time.monotonic()
-            if now - looked_at > self._patience / _CLEANUPS:
+            if now - looked_at > self._idle_seconds / _CLEANUPS:
                 looked_at = now
                 self._close_overdue(now)
 
@@ -195,17 +197,17 @@ class WebServer:
         wasyncore.poll2(0, self._map)
         deadline = time.monotonic() + STOP_SECONDS
         while time.monotonic() < deadline:
-            for each in self._crowd:
+            for each in self._connections_of:
                 if each.is_idle:
                     each.handle_close()
-            if not len(self._crowd):
+            if not len(self._connections_of):
                 break
             wasyncore.poll2(_DRAIN_LOOP_SECONDS, self._map)
         self._dispatcher.shutdown(timeout=_LAST_SECONDS)
         wasyncore.close_all(self._map)
 
     def _close_overdue(self, now: float) -> None:
-        for each in self._crowd:
+        for each in self._connections_of:
             # At once: whoever reads nothing never lets waitress's next write happen.
             if each.is_overdue(now):
                 each.handle_close()
@@ -226,7 +228,10 @@ class WebServer:
             bind_socket=False,
             sockinfo=(listener.family, listener.type, None, None),
         )
-        made.crowd, made.patience = self._crowd, self._patience
+        made.connections_of, made.idle_seconds = (
+            self._connections_of,
+            self._idle_seconds,
+        )
         made.count_refusal = self._count_refusal
         made.is_quick_path = self._is_quick_path
         made.loop = threading.get_ident()

@@ -18,7 +18,7 @@ from redlane_hub.model import Account, PaymentEventType, Subscription
 from redlane_hub.payments.events import read_event
 from redlane_hub.payments.signature import is_genuine
 from redlane_hub.payments.stripe import Stripe
-from redlane_hub.services.standing import standing
+from redlane_hub.services.subscription_status import status
 from redlane_hub.store import subscriptions
 from redlane_hub.store.database import Database
 
@@ -115,7 +115,7 @@ class Billing:
             subscriptions.keep(connection, event, timestamp(now))
             events = subscriptions.related(connection, event)
             for user_id in {each.user_id for each in events if each.user_id}:
-                found = standing(user_id, events)
+                found = status(user_id, events)
                 subscriptions.record(
                     connection,
                     user_id,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 from redlane_hub.locks import locked
-from redlane_hub.patience import WouldWaitError, may_wait
+from redlane_hub.nonblocking import WouldWaitError, may_wait
 
 __all__ = ["OwnCounts", "PendingCounts", "SharedCounts", "TooManyCountsError"]
 

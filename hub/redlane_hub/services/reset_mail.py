@@ -1,4 +1,4 @@
-"""The courier: sends the mails of the queue, from a thread of its own.
+"""The worker: sends the mails of the queue, from a thread of its own.
 
 A request is answered before anything is looked up, so that neither the answer nor its
 time tells whether an address is registered (hub API: Password reset).
@@ -12,7 +12,7 @@ from redlane_hub.mail import Mailer, MailError, MailRefusedError
 from redlane_hub.services.reset_queue import TOKEN_LIFETIME, Letter, ResetQueue
 from redlane_hub.store.database import Database
 
-__all__ = ["POLL_SECONDS", "STOP_SECONDS", "ResetCourier"]
+__all__ = ["POLL_SECONDS", "STOP_SECONDS", "ResetMailWorker"]
 
 POLL_SECONDS = 2.0
 """How often the queue is looked at without being woken: other processes fill it too."""
@@ -38,7 +38,7 @@ nothing: your password stays as it is.
 _log = logging.getLogger(__name__)
 
 
-class ResetCourier:
+class ResetMailWorker:
     """Sends reset mails in the background; one for each process."""
 
     def __init__(
@@ -55,7 +55,7 @@ class ResetCourier:
     def start(self) -> None:
         """Begin to send, with what waits from before."""
         self._thread = threading.Thread(
-            target=self._work, name="reset-courier", daemon=True
+            target=self._work, name="reset-worker", daemon=True
         )
         self._thread.start()
 

@@ -21,7 +21,7 @@ MOST_TOKEN_BYTES = 256
 """The longest token that is looked at (hub API: Limits)."""
 
 MOST_WAITING = 10_000
-"""So many requests may wait for the courier; more are dropped, whoever asks."""
+"""So many requests may wait for the worker; more are dropped, whoever asks."""
 
 _INVALID = "invalid or expired reset token"
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 class Resets:
     """Requests and confirmations.
 
-    `configured` says whether there is a mail server; `wake` tells the courier that
+    `configured` says whether there is a mail server; `wake` tells the worker that
     there is something to do.
     """
 

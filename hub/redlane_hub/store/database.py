@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from redlane_hub.errors import BusyError
-from redlane_hub.patience import WouldWaitError, may_wait
+from redlane_hub.nonblocking import WouldWaitError, may_wait
 from redlane_hub.store.presence import Presence, TrackedConnection
 
 __all__ = ["BUSY_SECONDS", "Connection", "Database", "StoreError", "is_locked"]
@@ -74,9 +74,9 @@ class Database:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A write: all of it, or none.
 
-        Raises sqlite3.OperationalError when it waited 5 s for others in vain,
-        BusyError when too many wait already, and WouldWaitError in a thread that must
-        not wait.
+        Raises sqlite3.OperationalError when it waited 5 s for another process in vain,
+        BusyError when it waited as long for other threads, or too many wait already,
+        and WouldWaitError in a thread that must not wait.
         """
         if not may_wait():
             raise WouldWaitError
@@ -103,10 +103,8 @@ class Database:
         """Wait until no other thread of this process writes."""
         is_patient = self._patient.acquire(blocking=False)
         try:
-            patience = BUSY_SECONDS if is_patient else _IMPATIENT_SECONDS
-            if not self._writing.acquire(timeout=patience):
-                if is_patient:
-                    raise sqlite3.OperationalError("database is locked")
+            idle_seconds = BUSY_SECONDS if is_patient else _IMPATIENT_SECONDS
+            if not self._writing.acquire(timeout=idle_seconds):
                 raise BusyError("too many writes are waiting: try again in a moment")
             try:
                 yield

@@ -59,9 +59,9 @@ def piece_word(text: str) -> str:
 
 
 def _write(connection: sqlite3.Connection, number: int, tag: str, pieces: str) -> None:
-    _number, shelf, tags, *folded = connection.execute(_ENTRY, (number,)).fetchone()
-    connection.executemany(tag, [(shelf, each, number) for each in json.loads(tags)])
-    connection.execute(pieces, (shelf * SHELF_SIZE + number, _piece_words(*folded)))
+    _number, section, tags, *folded = connection.execute(_ENTRY, (number,)).fetchone()
+    connection.executemany(tag, [(section, each, number) for each in json.loads(tags)])
+    connection.execute(pieces, (section * SHELF_SIZE + number, _piece_words(*folded)))
 
 
 def _piece_words(*texts: str) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from redlane_hub.store.listing import PIECE_LENGTH, SHELF_SIZE, piece_word
 
-__all__ = ["Shelves", "Summary", "Wanted", "page", "shelves"]
+__all__ = ["SearchScope", "Summary", "Wanted", "page", "shelves"]
 
 
 class Summary(NamedTuple):
@@ -36,7 +36,7 @@ class Summary(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shelves:
+class SearchScope:
     """The public shelf, perhaps the viewer's own, and how much is on them."""
 
     public: int
@@ -114,19 +114,19 @@ _MOST_PIECES = 32
 """More would make the index slower to ask, and hardly tell more apart."""
 
 
-def shelves(connection: sqlite3.Connection, viewer_id: str | None) -> Shelves:
+def shelves(connection: sqlite3.Connection, viewer_id: str | None) -> SearchScope:
     """The shelves that a viewer sees."""
     found = {
-        scope: (shelf, count)
-        for scope, shelf, count in connection.execute(_SHELVES, (f"own {viewer_id}",))
+        scope: (section, count)
+        for scope, section, count in connection.execute(_SHELVES, (f"own {viewer_id}",))
     }
     public, shown = found.pop("public")
     own, more = found.popitem()[1] if found else (None, 0)
-    return Shelves(public, own if more else None, shown + more)
+    return SearchScope(public, own if more else None, shown + more)
 
 
 def page(
-    connection: sqlite3.Connection, seen: Shelves, wanted: Wanted
+    connection: sqlite3.Connection, seen: SearchScope, wanted: Wanted
 ) -> list[Summary]:
     """The artifacts on one page."""
     public, own = _lists(wanted)

@@ -17,6 +17,7 @@
 /* A call as policies see it; without a canonical path where nothing is. */
 struct subject {
     int number;
+    bool writes;
     const char *literal, *canonical;
     size_t literal_length, canonical_length;
 };

@@ -258,6 +258,7 @@ static enum outcome answer_pinned(struct hot *hot, struct call *call, bool is_di
     struct stat about;
     if (fstat(call->pin, &about)) return PASS_ON;
     call->is_directory = S_ISDIR(about.st_mode);
+    if (call->is_directory && call->subject.writes) return PASS_ON; /* it will fail */
     if ((!call->is_directory && !S_ISREG(about.st_mode)) ||
         !is_on_plain_device(hot, call->pin, about.st_dev) ||
         !make_canonical(hot, call, is_direct))
@@ -281,6 +282,7 @@ static enum outcome answer(struct hot *hot, struct call *call) {
     ssize_t length = read_path((pid_t)notification->pid, wanted.path, call->literal);
     if (length <= 0) return PASS_ON;
     call->subject = (struct subject){.number = notification->data.nr,
+                                     .writes = (wanted.flags & O_ACCMODE) != O_RDONLY,
                                      .literal = call->literal,
                                      .literal_length = (size_t)length,
                                      .canonical = call->canonical};

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from errno import EPERM
 
-from redlane_context_syscall.calls import GO_ON, Answer
+from redlane_context_syscall.calls import GO_ON, Answer, Value
 from redlane_context_syscall.candidates import candidates_of
 from redlane_context_syscall.deciding import Candidates
 from redlane_context_syscall.kernel.listener import Listener, Notification
@@ -18,7 +18,7 @@ from redlane_context_syscall.scripts import interpreters
 from redlane_context_syscall.target import Target
 from redlane_context_syscall.world import World
 
-__all__ = ["Advisory"]
+__all__ = ["Advisory", "never"]
 
 _EXECUTING = ("execve", "execveat")
 
@@ -27,8 +27,9 @@ def _nothing(_thread: int, _name: str, _candidates: Candidates) -> None:
     """Tell nobody."""
 
 
-def _never(_name: str, _arguments: tuple[int, ...]) -> int:
-    return 0
+def never(_name: str, _arguments: tuple[int, ...]) -> int | None:
+    """Settle no call."""
+    return None
 
 
 class Advisory:
@@ -41,10 +42,10 @@ class Advisory:
         decisions: Rules,
         *,
         blocking: Callable[[Notification], None],
-        refusal: Callable[[str, tuple[int, ...]], int] = _never,
+        refusal: Callable[[str, tuple[int, ...]], int | None] = never,
         going_on: Callable[[int, str, Candidates], None] = _nothing,
     ) -> None:
-        """`refusal` tells the errno of a call that is refused, whatever is ruled.
+        """`refusal` tells the errno of a call that is not done, whatever is ruled.
 
         `going_on` is told of a thread whose call is left to the kernel, and as what it
         was judged; it may still raise OSError.
@@ -71,7 +72,9 @@ class Advisory:
             for program in interpreters(target, name):
                 decisions.check(notification, name, program)
         refused = self._refusal(name, notification.args)
-        if refused:
+        if refused == 0:
+            return Value()
+        if refused is not None:
             raise OSError(refused, os.strerror(refused))
         self._going_on(notification.pid, name, candidates)
         return GO_ON

@@ -23,6 +23,7 @@ _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _JUMP, _EQUAL, _AT_LEAST = 0x05, 0x15, 0x35
 _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
 _LOW_WORD_AT = 0 if sys.byteorder == "little" else 4
+_HIGH_WORD_AT = 4 - _LOW_WORD_AT
 _WORD = 0xFFFFFFFF
 _FARTHEST, _LONGEST = 255, 4096
 _OTHER_ABI = 0x40000000  # x32's numbers on x86_64; nobody else's reach so far
@@ -37,19 +38,20 @@ class Condition:
     """The low half of an argument, masked, is one of `values`; or none if `negated`.
 
     Ids, flags, commands and signals are 32 bits wide to the kernel, whatever a program
-    leaves in the upper half of the register.
+    leaves in the upper half of the register. `is_upper` looks at that: addresses fill
+    both.
     """
 
     argument: int
     values: tuple[int, ...]
     mask: int = _WORD
     negated: bool = False
+    is_upper: bool = False
 
     def holds(self, arguments: Sequence[int]) -> bool:
         """Whether it does for these registers."""
-        found = arguments[self.argument] & self.mask in {
-            each & _WORD for each in self.values
-        }
+        half = arguments[self.argument] >> (32 if self.is_upper else 0)
+        found = half & self.mask in {each & _WORD for each in self.values}
         return found is not self.negated
 
 
@@ -62,13 +64,13 @@ class Rule:
 
 
 def refuse(error: int) -> int:
-    """The action of failing with an errno."""
+    """The action of failing with an errno; with 0, of success without doing it."""
     return _ERRNO | error
 
 
-def errno_of(action: int) -> int:
-    """The errno that an action fails with, else 0."""
-    return action & 0xFFFF if action & ~0xFFFF == _ERRNO else 0
+def errno_of(action: int) -> int | None:
+    """The errno that an action fails with, 0 for success; None for other actions."""
+    return action & 0xFFFF if action & ~0xFFFF == _ERRNO else None
 
 
 def assemble(calls: Mapping[int, Sequence[Rule]], arch: int = NATIVE) -> bytes:
@@ -134,7 +136,8 @@ def _compared(condition: Condition, rest: int) -> list[_Instruction]:
     """Code that goes on after itself when the condition holds, else `rest` further."""
     if len(condition.values) + rest > _FARTHEST:
         raise ValueError("too many values for one condition")
-    at = _ARGUMENTS_AT + 8 * condition.argument + _LOW_WORD_AT
+    half = _HIGH_WORD_AT if condition.is_upper else _LOW_WORD_AT
+    at = _ARGUMENTS_AT + 8 * condition.argument + half
     code: list[_Instruction] = [(_LOAD, 0, 0, at)]
     if condition.mask != _WORD:
         code.append((_AND, 0, 0, condition.mask))

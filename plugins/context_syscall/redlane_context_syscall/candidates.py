@@ -16,7 +16,7 @@ from redlane_context_syscall.kernel.system import AT_FDCWD
 from redlane_context_syscall.resolve import pin, place
 from redlane_context_syscall.target import Target, signed
 
-__all__ = ["candidates_of", "seen_as"]
+__all__ = ["address_seen", "candidates_of", "seen_as"]
 
 Candidate = bytes | None
 
@@ -31,7 +31,7 @@ def candidates_of(target: Target, name: str) -> tuple[Candidate, ...]:
     for argument in arguments_of(name):
         found.update(dict.fromkeys(_path(target, argument)))
     for address in _addresses(target, name):
-        found.update(dict.fromkeys(_address(target, name, address)))
+        found.update(dict.fromkeys(address_seen(target, name, address)))
     return tuple(found)
 
 
@@ -162,7 +162,9 @@ def _memory(
         return None
 
 
-def _address(target: Target, name: str, address: bytes | None) -> tuple[Candidate, ...]:
+def address_seen(
+    target: Target, name: str, address: bytes | None
+) -> tuple[Candidate, ...]:
     """The forms of an address; a Unix socket's path also as it is in truth."""
     if address is None:
         return (None,)

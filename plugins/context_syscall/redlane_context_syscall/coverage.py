@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from redlane.api import Coverage, Enforcement
+from redlane_context_syscall.filter_rules import EXACT, closed
 from redlane_context_syscall.hot import is_built
 from redlane_context_syscall.kernel.features import Features
 from redlane_context_syscall.numbers import number_of
-from redlane_context_syscall.roads import EXACT, closed
 
 __all__ = ["coverage"]
 
@@ -18,22 +18,35 @@ _JUDGED = "judged, then left to the kernel"
 
 
 def coverage(
-    named: Mapping[str, bool], features: Features, *, namespaces: bool = False
+    named: Mapping[str, bool],
+    features: Features,
+    *,
+    namespaces: bool = False,
+    places: bool = False,
 ) -> tuple[Coverage, ...]:
     """How calls are enforced that policies name; True: some policies look at paths.
 
-    What of them every session is refused anyway is told as such.
+    What of them every session is refused anyway is told as such. With `places` more is
+    done in the caller's place.
     """
+    exact = frozenset({*EXACT, "bind"} if places else EXACT)
     always = {
         each.call for each in closed(namespaces=namespaces) if not each.when
     } - set(EXACT)
     return tuple(
-        _of(name, features, by_path=by_path, refused=name in always)
+        _of(name, features, exact, by_path=by_path, refused=name in always)
         for name, by_path in sorted(named.items())
     )
 
 
-def _of(name: str, features: Features, *, by_path: bool, refused: bool) -> Coverage:
+def _of(
+    name: str,
+    features: Features,
+    exact: frozenset[str],
+    *,
+    by_path: bool,
+    refused: bool,
+) -> Coverage:
     lacking = _lacking(name, features, by_path=by_path and not refused)
     if lacking:
         return Coverage(name, Enforcement.UNAVAILABLE, "nothing", lacking)
@@ -41,7 +54,7 @@ def _of(name: str, features: Features, *, by_path: bool, refused: bool) -> Cover
         return Coverage(name, Enforcement.EXACT, "refused in every session")
     if not by_path:
         return Coverage(name, Enforcement.EXACT, "judged by name alone")
-    if name in EXACT:
+    if name in exact:
         return _of_exact(name, features)
     reason = "its memory is read once more by the kernel"
     return Coverage(name, Enforcement.ADVISORY, _JUDGED, reason)

@@ -20,7 +20,7 @@ from redlane_context_syscall.kernel.system import (
     unlinkat,
 )
 from redlane_context_syscall.request import Request
-from redlane_context_syscall.resolve import Pin, Place, pin_at, place, place_at
+from redlane_context_syscall.resolve import DirectoryEntry, Pin, pin_at, place, place_at
 from redlane_context_syscall.special import open_pinned, opened
 from redlane_context_syscall.view import Kind
 from redlane_context_syscall.walking import MOST_LINKS, check_link, failure
@@ -38,7 +38,7 @@ def create(request: Request) -> Answer:
     try:
         for _ in range(_MOST_TRIES):
             step = _attempt(request, where)
-            if isinstance(step, Place):
+            if isinstance(step, DirectoryEntry):
                 where.close()
                 where = step
                 links += 1
@@ -51,7 +51,7 @@ def create(request: Request) -> Answer:
     raise failure(ELOOP)
 
 
-def _attempt(request: Request, where: Place) -> Answer | Place | None:
+def _attempt(request: Request, where: DirectoryEntry) -> Answer | DirectoryEntry | None:
     """The answer; where a link leads; or None when it was changed meanwhile."""
     if not where.is_plain:
         return _fail_on_directory(request, where)
@@ -68,24 +68,27 @@ def _attempt(request: Request, where: Place) -> Answer | Place | None:
     try:
         if stat.S_ISLNK(found.status.st_mode):
             return _follow(request, where, found)
-        request.check(where.canonical)
+        # In a sticky directory it is opened with O_CREAT, and may be made after all.
+        is_directory = stat.S_ISDIR(found.status.st_mode)
+        is_new = _is_sticky(where)
+        request.check(where.canonical, is_new=is_new, fails=is_directory)
         return _open_found(request, where, found)
     finally:
         found.close()
 
 
-def _fail_on_directory(request: Request, where: Place) -> Answer:
+def _fail_on_directory(request: Request, where: DirectoryEntry) -> Answer:
     """What can only be a directory is not made by opening it."""
-    request.check(where.canonical)
+    request.check(where.canonical, fails=True)
     if where.name.rstrip(b"/") not in (b"", b".", b".."):
         raise failure(EISDIR)
     pin_at(request.target, where.parent, where.name).close()
     raise failure(EEXIST if request.flags & os.O_EXCL else EISDIR)
 
 
-def _make(request: Request, where: Place) -> Answer | None:
+def _make(request: Request, where: DirectoryEntry) -> Answer | None:
     """Make the file, if nothing is there."""
-    request.check(where.canonical)
+    request.check(where.canonical, is_new=True)
     request.make_room()
     flags = request.flags | os.O_EXCL | OURS
     try:
@@ -98,7 +101,7 @@ def _make(request: Request, where: Place) -> Answer | None:
     return request.answer(number, _undo(where, number))
 
 
-def _undo(where: Place, number: int) -> Callable[[], None]:
+def _undo(where: DirectoryEntry, number: int) -> Callable[[], None]:
     """What removes the file that was just made, unless it is another by then."""
     directory, _, name = (where.canonical or b"").rpartition(b"/")
 
@@ -117,7 +120,7 @@ def _undo(where: Place, number: int) -> Callable[[], None]:
     return undo
 
 
-def _open_found(request: Request, where: Place, found: Pin) -> Answer | None:
+def _open_found(request: Request, where: DirectoryEntry, found: Pin) -> Answer | None:
     """Open what is there, and no link: by its name, which may be gone meanwhile.
 
     In a sticky directory it is for the kernel to say whether O_CREAT may open what
@@ -127,7 +130,7 @@ def _open_found(request: Request, where: Place, found: Pin) -> Answer | None:
         raise failure(EISDIR)
     if request.flags & os.O_TRUNC and stat.S_ISREG(found.status.st_mode):
         request.make_room()
-    is_sticky = bool(os.fstat(where.parent).st_mode & stat.S_ISVTX)
+    is_sticky = _is_sticky(where)
     flags = request.flags | OURS if is_sticky else request.flags & ~os.O_CREAT | OURS
     mode = request.mode if is_sticky else 0
 
@@ -144,7 +147,13 @@ def _open_found(request: Request, where: Place, found: Pin) -> Answer | None:
         raise
 
 
-def _follow(request: Request, where: Place, link: Pin) -> Answer | Place:
+def _is_sticky(where: DirectoryEntry) -> bool:
+    return bool(os.fstat(where.parent).st_mode & stat.S_ISVTX)
+
+
+def _follow(
+    request: Request, where: DirectoryEntry, link: Pin
+) -> Answer | DirectoryEntry:
     """Go where a link at the end of the path leads."""
     target = request.target
     if request.flags & os.O_NOFOLLOW:
@@ -153,7 +162,7 @@ def _follow(request: Request, where: Place, link: Pin) -> Answer | Place:
     if link.kind is Kind.PROC:
         return _open_through_proc(request, where)
 
-    def follow() -> Place:
+    def follow() -> DirectoryEntry:
         check_link(target, where.parent, link.descriptor, is_last=True)
         text = os.readlink(b"", dir_fd=link.descriptor)
         return place_at(target, where.parent, text)
@@ -161,7 +170,7 @@ def _follow(request: Request, where: Place, link: Pin) -> Answer | Place:
     return request.resolved(follow)
 
 
-def _open_through_proc(request: Request, where: Place) -> Answer:
+def _open_through_proc(request: Request, where: DirectoryEntry) -> Answer:
     """Open what a link in /proc stands for: it is there, so nothing is made."""
     found = request.resolved(lambda: pin_at(request.target, where.parent, where.name))
     try:

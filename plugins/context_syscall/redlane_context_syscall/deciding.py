@@ -24,6 +24,10 @@ _LONGEST_KEPT = 16  # candidates: whole directories are asked about just once
 _DESCRIBED = frozenset({"pid", "ppid", "command", "session"})
 
 
+def _nobody(_call: SystemCall, _ruling: Ruling) -> None:
+    """Tell nobody."""
+
+
 class Decisions:
     """Rules on calls, reports what is refused or flagged, and kills where asked to."""
 
@@ -33,27 +37,41 @@ class Decisions:
         describe: Callable[[Notification], Described],
         kill: Callable[[Notification], None],
         session: str = "",
+        refused: Callable[[SystemCall, Ruling], None] = _nobody,
+        *,
+        program: Callable[[Notification], str] = lambda _: "",
     ) -> None:
-        """Ask `judge`; `describe` tells of a caller, `kill` ends its process."""
+        """Ask `judge`; `describe` tells of a caller, `kill` ends its process.
+
+        `refused` is told of every call that is, while its caller waits. `program` tells
+        the canonical path of what a caller runs, "" where none can be.
+        """
         self._judge = judge
         self._describe = describe
         self._kill = kill
         self._session = session
+        self._refused = refused
+        self._program = program
         self._generation = judge.generation
-        self._kept: dict[tuple[str, Candidates], Ruling] = {}
+        self._kept: dict[tuple[str, Candidates, Candidates], Ruling] = {}
 
     def check(
-        self, notification: Notification, name: str, candidates: Candidates = ()
+        self,
+        notification: Notification,
+        name: str,
+        candidates: Candidates = (),
+        changed: Candidates = (),
     ) -> None:
         """Return when the call may go on; raises PermissionError (EPERM) otherwise.
 
-        What is refused or flagged is reported; a process is killed before it could
-        see the refusal.
+        `changed` are true paths of what it would make, change or remove. What is
+        refused or flagged is reported; a process is killed before it could see the
+        refusal.
         """
-        ruling = self.ruling(notification, name, candidates)
+        ruling = self.ruling(notification, name, candidates, changed)
         if ruling.allowed and not ruling.flagged:
             return
-        self._report(notification, name, candidates, ruling)
+        self._report(notification, name, candidates, ruling, changed)
         if not ruling.allowed:
             if ruling.kill:
                 with lifted():
@@ -61,10 +79,14 @@ class Decisions:
             raise PermissionError(EPERM, ruling.reason)
 
     def would_block(
-        self, notification: Notification, name: str, candidates: Candidates
+        self,
+        notification: Notification,
+        name: str,
+        candidates: Candidates,
+        changed: Candidates = (),
     ) -> bool:
         """Whether such a call of the same process would be refused; reports nothing."""
-        return not self.ruling(notification, name, candidates).allowed
+        return not self.ruling(notification, name, candidates, changed).allowed
 
     def refuse(
         self,
@@ -84,30 +106,39 @@ class Decisions:
         name: str,
         candidates: Candidates,
         ruling: Ruling,
+        changed: Candidates = (),
     ) -> None:
         """Have an event written, with what is known of the caller while it waits."""
-        call = self._call(notification, name, candidates)
+        call = self._call(notification, name, candidates, changed)
         with lifted():
-            self._judge.report(replace(call, details=dict(call.details)), ruling)
+            call = replace(call, details=dict(call.details))
+            self._judge.report(call, ruling)
+            if not ruling.allowed:
+                self._refused(call, ruling)
 
     def is_slow(self, name: str) -> bool:
         """Whether a ruling on such calls may take seconds."""
         return name in self._judge.is_slow
 
     def ruling(
-        self, notification: Notification, name: str, candidates: Candidates
+        self,
+        notification: Notification,
+        name: str,
+        candidates: Candidates,
+        changed: Candidates = (),
     ) -> Ruling:
         """The ruling, from memory if it is there."""
         generation = self._judge.generation
         if generation != self._generation:
             self._kept, self._generation = {}, generation
         kept = self._kept
-        key = (name, candidates)
+        key = (name, candidates, changed)
         ruling = kept.get(key)
         if ruling is None:
             # Who is asked has to see the supervisor, not the caller it acts for.
             with lifted():
-                ruling = self._judge.rule(self._call(notification, name, candidates))
+                call = self._call(notification, name, candidates, changed)
+                ruling = self._judge.rule(call)
             # An answer to rules that have changed meanwhile must not outlive them.
             is_lasting = ruling.lasting and len(candidates) <= _LONGEST_KEPT
             if is_lasting and self._judge.generation == generation:
@@ -117,16 +148,23 @@ class Decisions:
         return ruling
 
     def _call(
-        self, notification: Notification, name: str, candidates: Candidates
+        self,
+        notification: Notification,
+        name: str,
+        candidates: Candidates,
+        changed: Candidates,
     ) -> SystemCall:
         """The call as judges and events see it."""
-        paths = tuple(
-            None if each is None else each.decode(errors="surrogateescape")
-            for each in candidates
-        )
-        return SystemCall(
-            name, paths, _Details(self._describe, notification, self._session)
-        )
+        tell = (self._describe, self._program)
+        details = _Details(*tell, notification, self._session)
+        return SystemCall(name, _texts(candidates), details, _texts(changed))
+
+
+def _texts(paths: Candidates) -> tuple[str | None, ...]:
+    return tuple(
+        None if each is None else each.decode(errors="surrogateescape")
+        for each in paths
+    )
 
 
 class _Details(Mapping[str, object]):
@@ -135,15 +173,17 @@ class _Details(Mapping[str, object]):
     Most rules look at paths alone, and reading this takes longer than they do.
     """
 
-    __slots__ = ("_describe", "_notification", "_session", "_told")
+    __slots__ = ("_describe", "_notification", "_program", "_session", "_told")
 
     def __init__(
         self,
         describe: Callable[[Notification], Described],
+        program: Callable[[Notification], str],
         notification: Notification,
         session: str,
     ) -> None:
         self._describe = describe
+        self._program = program
         self._notification = notification
         self._session = session
         self._told: dict[str, object] | None = None
@@ -165,6 +205,8 @@ class _Details(Mapping[str, object]):
         # Every call is asked for what it never has, and some for its registers.
         if name == "args":
             return list(self._notification.args)
+        if name == "program":  # for judges alone: it is known while the caller waits
+            return self._program(self._notification)
         if name not in _DESCRIBED:
             raise KeyError(name)
         return self.told()[name]

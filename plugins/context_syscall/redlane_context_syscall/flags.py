@@ -10,6 +10,7 @@ __all__ = [
     "OURS",
     "TEMPORARY",
     "check_flags",
+    "is_changing",
     "is_waiting",
     "known",
     "rights",
@@ -20,6 +21,7 @@ CREATING = os.O_CREAT | TEMPORARY
 OURS = os.O_CLOEXEC | os.O_NOCTTY
 """What is added to each open of ours: a terminal must not become ours by it."""
 
+_CHANGING = os.O_WRONLY | os.O_RDWR | os.O_TRUNC | TEMPORARY
 _KNOWN = (
     os.O_ACCMODE
     | os.O_CREAT
@@ -66,6 +68,11 @@ def check_flags(flags: int) -> None:
         except OSError as error:
             if error.errno == EINVAL:
                 raise
+
+
+def is_changing(flags: int) -> bool:
+    """Whether an open with these flags may change what is there already."""
+    return bool(flags & _CHANGING)
 
 
 def is_waiting(flags: int) -> bool:

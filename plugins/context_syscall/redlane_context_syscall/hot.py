@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from redlane_context_syscall.calls import GIVEN, Answer, Handler
 from redlane_context_syscall.deciding import Decisions
+from redlane_context_syscall.flags import is_changing
 from redlane_context_syscall.kernel.features import Features
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.numbers import number_of
@@ -25,8 +26,8 @@ _Question = tuple[bytes, bytes, bytes, int]
 """A plain open that nobody has ruled on: its notification, its path as written and as
 it is in truth (empty where nothing is there), and what to name it by."""
 
-_ANSWERED = ("open", "openat")
-"""The calls that the extension answers."""
+_FLAGS_AT = {"open": 1, "openat": 2}
+"""The calls that the extension answers, and which argument has their flags."""
 
 
 def is_built() -> bool:
@@ -98,7 +99,7 @@ class HotSource:
     def handlers(self, handlers: Mapping[int, Handler]) -> dict[int, Handler]:
         """Handlers by number, those of opens with what is done here before them."""
         before = dict(handlers)
-        for name in _ANSWERED:
+        for name in _FLAGS_AT:
             number = number_of(name)
             if number in before:
                 before[number] = self._opening(name, before[number])
@@ -112,6 +113,7 @@ class HotSource:
         a file comes this way.
         """
         asked, allow, decisions = self._asked, self._hot.allow, self._decisions
+        flags_at = _FLAGS_AT[name]
 
         def opening(notification: Notification) -> Answer:
             question = asked.pop(notification.id, None)
@@ -119,10 +121,10 @@ class HotSource:
                 return handler(notification)
             _, literal, canonical, token = question
             # As `Request` has it: nothing is there, or the path is canonical itself.
-            if canonical in (b"", literal):
-                ruling = decisions.ruling(notification, name, (literal,))
-            else:
-                ruling = decisions.ruling(notification, name, (literal, canonical))
+            paths = (literal,) if canonical in (b"", literal) else (literal, canonical)
+            changes = canonical and is_changing(notification.args[flags_at])
+            changed = (canonical,) if changes else ()
+            ruling = decisions.ruling(notification, name, paths, changed)
             if ruling.allowed and not ruling.flagged and allow(token, ruling.lasting):
                 return GIVEN
             return handler(notification)

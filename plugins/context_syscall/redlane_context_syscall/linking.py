@@ -11,7 +11,13 @@ from errno import EINVAL
 from typing import NamedTuple
 
 from redlane_context_syscall.calls import Answer, Handler, Value
-from redlane_context_syscall.errand import Errand, Errands, NameRules, Written, text
+from redlane_context_syscall.emulated_call import (
+    EmulatedCall,
+    EmulatedCalls,
+    NameRules,
+    Written,
+    text,
+)
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.kernel.system import (
     AT_EMPTY_PATH,
@@ -20,7 +26,7 @@ from redlane_context_syscall.kernel.system import (
     linkat,
 )
 from redlane_context_syscall.protecting import Protection
-from redlane_context_syscall.resolve import Place, pin, place
+from redlane_context_syscall.resolve import DirectoryEntry, pin, place
 from redlane_context_syscall.world import World
 
 __all__ = ["Linking"]
@@ -47,7 +53,7 @@ class Linking:
         blocking: Callable[[Notification], None],
     ) -> None:
         """`blocking` is called before anything that may wait for long."""
-        self._errands = Errands(listener, world, decisions, blocking=blocking)
+        self._calls = EmulatedCalls(listener, world, decisions, blocking=blocking)
         self._protection = protection
         self._world = world
 
@@ -75,45 +81,46 @@ class Linking:
         flags: int,
     ) -> Answer:
         """`old` and `new` are registers: a directory and a path's address."""
-        errand = self._errands.begin(notification, name)
-        source, link = errand.read(old[1]), errand.read(new[1])
+        call = self._calls.begin(notification, name)
+        source, link = call.read(old[1]), call.read(new[1])
         if flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH):
-            errand.fail(EINVAL)
+            call.fail(EINVAL)
         follow = bool(flags & AT_SYMLINK_FOLLOW)
-        left = errand.left((old[0], source, follow), (new[0], link, False))
+        left = call.left((old[0], source, follow), (new[0], link, False))
         if left is not None:
             return left
         with ExitStack() as held:
-            with errand.resolving():
-                file = _file(errand, (old[0], source), flags)
+            with call.resolving():
+                file = _file(call, (old[0], source), flags)
                 held.callback(os.close, file.descriptor)
-                there = place(errand.target, new[0], text(link))
+                there = place(call.target, new[0], text(link))
                 held.callback(there.close)
-            self._check(errand, file, there)
-            with errand.acting():
+            self._check(call, file, there)
+            with call.acting():
                 self._make(file, there)
         return Value()
 
-    def _check(self, errand: Errand, file: _File, there: Place) -> None:
-        notification, name = errand.target.notification, errand.name
+    def _check(self, call: EmulatedCall, file: _File, there: DirectoryEntry) -> None:
+        notification, name = call.target.notification, call.name
         paths = [there.canonical]
         if not file.is_nameless:
             paths.insert(0, file.canonical)
-        errand.check(*paths)
+        # Through a second name the file itself could be changed.
+        call.check_made(there, also=tuple(paths[:-1]))
         for path in paths:
             self._protection.check_linked(notification, name, path)
 
-    def _make(self, file: _File, there: Place) -> None:
+    def _make(self, file: _File, there: DirectoryEntry) -> None:
         """Link the pinned file, by our own directory of open files."""
         ours = self._world.view.descriptors
         number = b"%d" % file.descriptor
         linkat(ours, number, there.parent, there.name, AT_SYMLINK_FOLLOW)
 
 
-def _file(errand: Errand, old: tuple[int, Written], flags: int) -> _File:
+def _file(call: EmulatedCall, old: tuple[int, Written], flags: int) -> _File:
     """Pin what is to get a name: by its path, or by the caller's descriptor alone."""
     directory, path = old[0], text(old[1])
-    target = errand.target
+    target = call.target
     if not path and flags & AT_EMPTY_PATH:
         descriptor = target.directory(directory)
         canonical = target.world.view.path_of(descriptor)

@@ -10,7 +10,7 @@ and it is the supervisor that waits for a lease on a file to be given up.
 import os
 from collections.abc import Callable, Mapping
 from errno import EFAULT, ENAMETOOLONG
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 
 from redlane_context_syscall.adopting import UnfaithfulError, adopted
 from redlane_context_syscall.calls import GO_ON, Answer, Handler
@@ -20,6 +20,7 @@ from redlane_context_syscall.flags import (
     OURS,
     TEMPORARY,
     check_flags,
+    is_changing,
     known,
     rights,
 )
@@ -99,7 +100,8 @@ class Opening:
             if reason and world.allows_namespaces:
                 follow = not flags & (os.O_NOFOLLOW | os.O_EXCL)
                 abroad = candidates_abroad(target, dirfd, path, follow=follow)
-                rules.check(notification, name, abroad)
+                changes = is_changing(flags) or flags & os.O_CREAT
+                rules.check(notification, name, abroad, abroad if changes else ())
                 return GO_ON
             if reason:
                 rules.refuse(notification, name, reason, (path,))
@@ -164,7 +166,7 @@ def _open_what_is_there(request: Request) -> Answer:
     target, path = request.target, request.path
     pinned = request.resolved(lambda: pin(target, request.dirfd, path))
     try:
-        request.check(pinned.canonical)
+        request.check(pinned.canonical, fails=S_ISDIR(pinned.status.st_mode))
         if request.flags & os.O_TRUNC and S_ISREG(pinned.status.st_mode):
             request.make_room()
         return request.answer(open_pinned(request, pinned))
@@ -186,7 +188,7 @@ def _open_unfollowed(request: Request) -> Answer:
             lambda: pin_at(target, where.parent, where.name, follow=False)
         )
         try:
-            request.check(where.canonical)
+            request.check(where.canonical, fails=S_ISDIR(found.status.st_mode))
             if request.flags & os.O_TRUNC and S_ISREG(found.status.st_mode):
                 request.make_room()
             flags = request.flags | OURS

@@ -8,9 +8,17 @@ from pathlib import Path
 
 from redlane_context_syscall.kernel.listener import Listener, Notification
 
-__all__ = ["Described", "describe", "kill_process", "process_of"]
+__all__ = [
+    "Described",
+    "descends",
+    "describe",
+    "kill_process",
+    "process_of",
+    "program_of",
+]
 
 _LONGEST_COMMAND = 4096
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +40,43 @@ def describe(notification: Notification) -> Described:
     return Described(pid, ppid, _command(pid))
 
 
+def program_of(listener: Listener, notification: Notification) -> str:
+    """The canonical path of the caller's program; "" unless that lies there as we see.
+
+    The caller waits for us: what it runs stays until it is answered.
+    """
+    link = Path(f"/proc/{notification.pid}/exe")
+    try:
+        path = link.readlink()
+        is_there = path.samefile(link)
+    except OSError:
+        return ""
+    return str(path) if is_there and listener.is_valid(notification.id) else ""
+
+
 def process_of(thread: int) -> int:
     """The process that a thread belongs to; raises ProcessLookupError."""
     try:
         return int(_status(thread)["Tgid"])
     except (KeyError, ValueError):
         raise ProcessLookupError(f"no thread {thread}") from None
+
+
+def descends(process: int, ancestor: int) -> bool:
+    """Whether a process was started by another, or by one that was, and so on.
+
+    What ends meanwhile leaves its children to one further up: then it is looked again.
+    Where that cannot be told they are not related.
+    """
+    return any(_climbs(process, ancestor) for _ in range(_TRIES))
+
+
+def _climbs(process: int, ancestor: int) -> bool:
+    while process > 1:
+        if process == ancestor:
+            return True
+        process = int(_status(process).get("PPid", "0"))
+    return False
 
 
 def kill_process(listener: Listener, notification: Notification) -> None:

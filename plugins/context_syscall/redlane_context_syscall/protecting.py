@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from errno import ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR
 from itertools import islice
 
-from redlane_context_syscall.errand import NameRules
+from redlane_context_syscall.emulated_call import NameRules
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.kernel.system import RESOLVE_NO_SYMLINKS, openat2
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from errno import EINVAL
 
 from redlane_context_syscall.calls import Answer, Handler, Value
-from redlane_context_syscall.errand import Errands, NameRules, text
+from redlane_context_syscall.emulated_call import EmulatedCalls, NameRules, text
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.kernel.system import AT_FDCWD, unlinkat
 from redlane_context_syscall.resolve import place
@@ -31,7 +31,7 @@ class Removing:
         blocking: Callable[[Notification], None],
     ) -> None:
         """`blocking` is called before anything that may wait for long."""
-        self._errands = Errands(listener, world, decisions, blocking=blocking)
+        self._calls = EmulatedCalls(listener, world, decisions, blocking=blocking)
 
     def handlers(self) -> Mapping[str, Handler]:
         """The handler of each call, by its name."""
@@ -62,18 +62,18 @@ class Removing:
         pointer: int,
         flags: int,
     ) -> Answer:
-        errand = self._errands.begin(notification, name)
-        path = errand.read(pointer)
+        call = self._calls.begin(notification, name)
+        path = call.read(pointer)
         if flags & ~_AT_REMOVEDIR:
-            errand.fail(EINVAL)
-        left = errand.left((directory, path, False))
+            call.fail(EINVAL)
+        left = call.left((directory, path, False))
         if left is not None:
             return left
-        with errand.resolving():
-            there = place(errand.target, directory, text(path))
+        with call.resolving():
+            there = place(call.target, directory, text(path))
         try:
-            errand.check(there.canonical)
-            with errand.acting():
+            call.check_removed(there)
+            with call.acting():
                 unlinkat(there.parent, there.name, flags)
         finally:
             there.close()

@@ -9,11 +9,17 @@ from contextlib import ExitStack
 from errno import EINVAL
 
 from redlane_context_syscall.calls import Answer, Handler, Value
-from redlane_context_syscall.errand import Errand, Errands, NameRules, Written, text
+from redlane_context_syscall.emulated_call import (
+    EmulatedCall,
+    EmulatedCalls,
+    NameRules,
+    Written,
+    text,
+)
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.kernel.system import AT_FDCWD, renameat2
 from redlane_context_syscall.protecting import Moved, Protection
-from redlane_context_syscall.resolve import Place, place
+from redlane_context_syscall.resolve import DirectoryEntry, place
 from redlane_context_syscall.world import World
 
 __all__ = ["Renaming"]
@@ -35,7 +41,7 @@ class Renaming:
         blocking: Callable[[Notification], None],
     ) -> None:
         """`blocking` is called before anything that may wait for long."""
-        self._errands = Errands(listener, world, decisions, blocking=blocking)
+        self._calls = EmulatedCalls(listener, world, decisions, blocking=blocking)
         self._protection = protection
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -71,54 +77,59 @@ class Renaming:
         flags: int,
     ) -> Answer:
         """`old` and `new` are registers: a directory and a path's address."""
-        errand = self._errands.begin(notification, name)
-        before, after = errand.read(old[1]), errand.read(new[1])
+        call = self._calls.begin(notification, name)
+        before, after = call.read(old[1]), call.read(new[1])
         if flags & ~_KNOWN or (flags & _EXCHANGE and flags & (_NOREPLACE | _WHITEOUT)):
-            errand.fail(EINVAL)
-        left = errand.left((old[0], before, False), (new[0], after, False))
+            call.fail(EINVAL)
+        left = call.left((old[0], before, False), (new[0], after, False))
         if left is not None:
             return left
         with ExitStack() as held:
-            here, there = _both(errand, held, (old[0], before), (new[0], after))
-            errand.check(here.canonical, there.canonical)
-            self._check_moves(errand, here, there, exchange=bool(flags & _EXCHANGE))
-            with errand.acting():
+            here, there = _both(call, held, (old[0], before), (new[0], after))
+            call.check_removed(here, there)
+            self._check_moves(call, here, there, exchange=bool(flags & _EXCHANGE))
+            with call.acting():
                 renameat2(here.parent, here.name, there.parent, there.name, flags)
         return Value()
 
     def _check_moves(
-        self, errand: Errand, here: Place, there: Place, *, exchange: bool
+        self,
+        call: EmulatedCall,
+        here: DirectoryEntry,
+        there: DirectoryEntry,
+        *,
+        exchange: bool,
     ) -> None:
         """Judge what comes to other paths; nothing does where the kernel refuses."""
         if not (_is_entry(here) and _is_entry(there)):
             return
-        notification, name = errand.target.notification, errand.name
+        notification, name = call.target.notification, call.name
         self._protection.check_moved(notification, name, _moved(here, there))
         if exchange:
             self._protection.check_moved(notification, name, _moved(there, here))
 
 
 def _both(
-    errand: Errand,
+    call: EmulatedCall,
     held: ExitStack,
     old: tuple[int, Written],
     new: tuple[int, Written],
-) -> tuple[Place, Place]:
+) -> tuple[DirectoryEntry, DirectoryEntry]:
     """Both places, to be closed with `held`; the first failure is the old one's."""
-    with errand.resolving():
-        here = place(errand.target, old[0], text(old[1]))
+    with call.resolving():
+        here = place(call.target, old[0], text(old[1]))
         held.callback(here.close)
-        there = place(errand.target, new[0], text(new[1]))
+        there = place(call.target, new[0], text(new[1]))
         held.callback(there.close)
     return here, there
 
 
-def _is_entry(there: Place) -> bool:
+def _is_entry(there: DirectoryEntry) -> bool:
     """Whether the name may stand for an entry that can be moved."""
     return there.name.strip(b"/") not in (b"", b".", b"..")
 
 
-def _moved(here: Place, there: Place) -> Moved:
+def _moved(here: DirectoryEntry, there: DirectoryEntry) -> Moved:
     return Moved(
         (here.parent, here.name.rstrip(b"/")),
         (there.parent, there.name.rstrip(b"/")),

@@ -8,6 +8,7 @@ from typing import NoReturn, Protocol, TypeVar
 
 from redlane_context_syscall.adopting import UnfaithfulError, adopted
 from redlane_context_syscall.calls import Descriptor
+from redlane_context_syscall.flags import is_changing
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.target import Target
 from redlane_context_syscall.view import Kind
@@ -27,8 +28,12 @@ class Rules(Protocol):
         notification: Notification,
         name: str,
         candidates: tuple[bytes | None, ...] = (),
+        changed: tuple[bytes | None, ...] = (),
     ) -> None:
-        """Return if the call may go on; raises PermissionError (EPERM) otherwise."""
+        """Return if the call may go on; raises PermissionError (EPERM) otherwise.
+
+        `changed` are true paths of what it would make, change or remove.
+        """
         ...
 
     def refuse(
@@ -86,11 +91,18 @@ class Request:
         self._blocking = blocking
         self._is_adopted = is_adopted
 
-    def check(self, canonical: bytes | None) -> None:
-        """Have the path judged as it was written, and as it is in truth."""
+    def check(
+        self, canonical: bytes | None, *, is_new: bool = False, fails: bool = False
+    ) -> None:
+        """Have the path judged as it was written, and as it is in truth.
+
+        `is_new`: the file is to be made. `fails`: to write it is impossible anyway.
+        """
         path = self.path
         candidates = (path,) if canonical == path else (path, canonical)
-        self._rules.check(self.target.notification, self.name, candidates)
+        changes = not fails and (is_new or is_changing(self.flags))
+        changed = (canonical,) if changes else ()
+        self._rules.check(self.target.notification, self.name, candidates, changed)
 
     def resolved(self, resolve: Callable[[], _Resolved]) -> _Resolved:
         """What `resolve` finds; a path that leads nowhere is judged as it is written.
@@ -126,13 +138,21 @@ class Request:
         Who may write to control groups can take a process out of the session's, and
         stop or kill those that guard it.
         """
-        if self.flags & _WRITING and self._is_of_cgroups(number):
+        closed = self._closed_to_writing(number) if self.flags & _WRITING else ""
+        if closed:
             os.close(number)
-            raise UnfaithfulError("control groups are closed to the session")
+            raise UnfaithfulError(closed)
         return Descriptor(number, bool(self.flags & os.O_CLOEXEC), undo)
 
-    def _is_of_cgroups(self, number: int) -> bool:
+    def _closed_to_writing(self, number: int) -> str:
+        """Why the session may not write to an open file of ours; "" if it may."""
         world = self.target.world
-        if world.allows_namespaces:  # what makes containers makes groups for them
-            return False
-        return world.view.kind(number, os.fstat(number).st_dev) is Kind.CGROUP
+        kind = world.view.kind(number, os.fstat(number).st_dev)
+        # What makes containers makes groups for them.
+        if kind is Kind.CGROUP and not world.allows_namespaces:
+            return "control groups are closed to the session"
+        if kind is Kind.PROC and world.view.is_told_to_others(
+            world.view.path_of(number)
+        ):
+            return "it would change a process outside of the session"
+        return ""

@@ -6,7 +6,7 @@ walked by hand (`walking`), for there the kernel would take us for the caller.
 
 import os
 import stat
-from errno import ELOOP, ENOENT, ENOTDIR
+from errno import EACCES, ELOOP, ENOENT, ENOTDIR
 from typing import NamedTuple
 
 from redlane_context_syscall.adopting import UnfaithfulError
@@ -21,7 +21,7 @@ from redlane_context_syscall.target import Target
 from redlane_context_syscall.view import Kind
 from redlane_context_syscall.walking import PROTECTED, failure, walk
 
-__all__ = ["Pin", "Place", "pin", "pin_at", "place", "place_at"]
+__all__ = ["DirectoryEntry", "Pin", "pin", "pin_at", "place", "place_at"]
 
 _PATH = os.O_PATH | os.O_CLOEXEC
 _ON_ONE_MOUNT = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV
@@ -44,7 +44,7 @@ class Pin(NamedTuple):
         os.close(self.descriptor)
 
 
-class Place(NamedTuple):
+class DirectoryEntry(NamedTuple):
     """A name in a directory held by an O_PATH descriptor, for its owner to close.
 
     Whether anything is there is not said. `name` has the slashes that came after it.
@@ -58,6 +58,14 @@ class Place(NamedTuple):
     def is_plain(self) -> bool:
         """Whether the name can stand for an entry: no dots, no slash behind it."""
         return self.name[-1:] != b"/" and self.name not in (b".", b"..")
+
+    def unseen(self) -> OSError | None:
+        """Why nothing is seen by the name; None where something is."""
+        try:
+            os.lstat(self.name.rstrip(b"/") or b".", dir_fd=self.parent)
+        except OSError as error:
+            return error
+        return None
 
     def close(self) -> None:
         """Let go of the directory."""
@@ -162,13 +170,16 @@ def _is_canonical(path: bytes) -> bool:
 
 def _check_proc(target: Target, canonical: bytes | None) -> None:
     """Refuse what nobody may see, and what we would see in the caller's place."""
-    if target.world.view.is_protected(canonical):
+    view = target.world.view
+    if view.is_protected(canonical):
         raise UnfaithfulError(PROTECTED)
+    if view.is_of_others(canonical):
+        raise failure(EACCES)
     if target.sees_other_proc():
         raise UnfaithfulError("files in /proc are about other things to its process")
 
 
-def place(target: Target, dirfd: int, path: bytes) -> Place:
+def place(target: Target, dirfd: int, path: bytes) -> DirectoryEntry:
     """Pin the directory that a path's last component is in; `dirfd` as in its register.
 
     The component is neither followed nor looked at. Raises OSError.
@@ -184,14 +195,14 @@ def place(target: Target, dirfd: int, path: bytes) -> Place:
         os.close(directory)
 
 
-def place_at(target: Target, directory: int, path: bytes) -> Place:
+def place_at(target: Target, directory: int, path: bytes) -> DirectoryEntry:
     """The same from a directory of ours."""
     stem = path.rstrip(b"/")
     before, slash, last = stem.rpartition(b"/")
     name = last + path[len(stem) :] or b"/"
     # With the dot, a link before it is one on the way, for which other rules hold.
     held = pin_at(target, directory, before + slash + b"." if stem else b"/")
-    return Place(held.descriptor, name, _joined(held, last))
+    return DirectoryEntry(held.descriptor, name, _joined(held, last))
 
 
 def _joined(parent: Pin, name: bytes) -> bytes | None:

@@ -7,11 +7,12 @@ their threads, which the kernel takes as well, and descriptors that stand for pr
 import os
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from errno import EBADF, EINVAL, EPERM
 from pathlib import Path
 from types import MappingProxyType
 
+from redlane_context_syscall.advisory import never
 from redlane_context_syscall.calls import GO_ON, Answer, Value
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.kernel.system import (
@@ -40,6 +41,16 @@ _PID = re.compile(rb"^Pid:\s+(-?\d+)$", re.MULTILINE)
 _DEAD = -1
 
 _WHY = "it would reach a process that guards the session"
+_WHY_OUTSIDE = "it would change a process outside of the session"
+_STEERING = frozenset(
+    {
+        *("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam"),
+        *("sched_setattr", "setpriority", "ioprio_set"),
+    }
+)
+"""How another process runs is changed by these: the kernel asks for the same user."""
+_OF_GROUP = {"setpriority": 1, "ioprio_set": 2}  # PRIO_PGRP, IOPRIO_WHO_PGRP
+_OF_USER = {"setpriority": 2, "ioprio_set": 3}
 
 SIGNALLING: Mapping[str, int] = MappingProxyType(
     {
@@ -51,6 +62,12 @@ SIGNALLING: Mapping[str, int] = MappingProxyType(
         "pidfd_open": 0,
         "pidfd_send_signal": 0,
         "prlimit64": 0,
+        "sched_setaffinity": 0,
+        "sched_setscheduler": 0,
+        "sched_setparam": 0,
+        "sched_setattr": 0,
+        "setpriority": 1,
+        "ioprio_set": 1,
         "fcntl": 2,
     }
 )
@@ -66,12 +83,14 @@ class Signals:
         world: World,
         decisions: Rules,
         protected: frozenset[int],
+        refusal: Callable[[str, tuple[int, ...]], int | None] = never,
     ) -> None:
-        """`protected`: the processes that guard the session."""
+        """`protected`: the processes that guard the session; see `Advisory`."""
         self._listener = listener
         self._world = world
         self._decisions = decisions
         self._protected = protected
+        self._refusal = refusal
 
     def __call__(self, notification: Notification) -> Answer:
         """Judge; a signal to a descriptor is sent here, any other by the kernel."""
@@ -83,7 +102,10 @@ class Signals:
             identity = _signed(notification.args[SIGNALLING[name]])
             if identity > 0 and self._is_protected(identity):
                 self._decisions.refuse(notification, name, _WHY)
-        return GO_ON
+        if name in _STEERING and self._steers_others(notification, name):
+            self._decisions.refuse(notification, name, _WHY_OUTSIDE)
+        is_settled = self._refusal(name, notification.args) == 0
+        return Value() if is_settled else GO_ON
 
     def _is_protected(self, identity: int) -> bool:
         """Whether this is the id of a protected process, or of a thread of one."""
@@ -93,6 +115,37 @@ class Signals:
             return process_of(identity) in self._protected
         except ProcessLookupError:
             return False
+
+    def _steers_others(self, notification: Notification, name: str) -> bool:
+        """Whether it would change how a process runs that is not the session's own.
+
+        All of a user's processes, and another group, may be anybody's.
+        """
+        arguments = notification.args
+        identity = _signed(arguments[SIGNALLING[name]])
+        if name == "prlimit64" and not arguments[2]:
+            return False  # it only looks
+        kind = _signed(arguments[0])
+        if kind == _OF_USER.get(name):
+            return True
+        if kind == _OF_GROUP.get(name):
+            return bool(identity) or self._is_in_a_guarding_group(notification.pid)
+        return identity > 0 and self._is_outside(notification, identity)
+
+    def _is_outside(self, notification: Notification, identity: int) -> bool:
+        """Whether this is the id of a process or thread outside, if it is one of ours.
+
+        In another process id namespace it is that of a process there.
+        """
+        try:
+            is_outside = self._world.view.is_outside(process_of(identity))
+        except ProcessLookupError:
+            return False
+        target = Target(notification, self._listener, self._world)
+        return is_outside and not target.numbers_differ()
+
+    def _is_in_a_guarding_group(self, process: int) -> bool:
+        return os.getpgid(process) in {os.getpgid(each) for each in self._protected}
 
     def _signal_descriptor(self, notification: Notification, name: str) -> Answer:
         """Send the signal through a copy: what is in the table may be exchanged."""
@@ -107,6 +160,9 @@ class Signals:
             victim = _process_behind(descriptor)
             if victim != _DEAD and self._reaches_protected(notification, victim):
                 self._decisions.refuse(notification, name, _WHY)
+            # The kernel would not let the caller, and we are not bound as it is.
+            if victim != _DEAD and self._world.view.is_outside(victim):
+                raise PermissionError(EPERM, "it does not belong to the session")
             self._send(notification, caller, victim, descriptor)
         finally:
             os.close(descriptor)
@@ -134,8 +190,7 @@ class Signals:
             return False
         if _signed(notification.args[1]) not in (_SIGKILL, _SIGSTOP):
             return False
-        group = os.getpgid(victim)
-        return group in {os.getpgid(each) for each in self._protected}
+        return self._is_in_a_guarding_group(victim)
 
     def _send(
         self, notification: Notification, caller: Task, victim: int, descriptor: int

@@ -7,20 +7,21 @@ caller has died: the listener is asked whether it is still there before it count
 import os
 import resource
 from contextlib import suppress
-from errno import EBADF
+from errno import EBADF, EINVAL
 from functools import cached_property
 from pathlib import Path
 
 from redlane_context_syscall.adopting import lifted
 from redlane_context_syscall.kernel import memory
 from redlane_context_syscall.kernel.listener import Listener, Notification
-from redlane_context_syscall.kernel.system import AT_FDCWD
+from redlane_context_syscall.kernel.system import AT_FDCWD, pidfd_getfd, pidfd_open
 from redlane_context_syscall.processes import process_of
 from redlane_context_syscall.world import World
 
 __all__ = ["Target", "signed"]
 
 _PATH = os.O_PATH | os.O_CLOEXEC
+_PIDFD_THREAD = os.O_EXCL
 _VIEWS = ("mnt", "user", "pid")
 _INSIDE_PROC = ("net", "ipc", "uts", "cgroup")
 
@@ -75,6 +76,24 @@ class Target:
         except FileNotFoundError:
             raise OSError(EBADF, os.strerror(EBADF)) from None
 
+    def copied(self, register: int) -> int:
+        """A copy of one of its open files, for its reader to close.
+
+        Raises OSError (EBADF), PermissionError where its table is closed to us.
+        """
+        try:
+            process = pidfd_open(self.thread, _PIDFD_THREAD)
+        except OSError as error:  # Linux 6.9 knows descriptors of threads
+            if error.errno != EINVAL:
+                raise
+            process = pidfd_open(self.tgid)
+        try:
+            self._make_sure()
+            with lifted():
+                return pidfd_getfd(process, signed(register))
+        finally:
+            os.close(process)
+
     def look(self, name: str) -> int:
         """Something in its directory of /proc, pinned, as ourselves."""
         path = f"/proc/{self.thread}/{name}"
@@ -109,6 +128,10 @@ class Target:
         """Whether files in /proc are about other things to it than to us."""
         differ = self.world.namespaces_differ
         return differ and any(map(self._is_apart, _INSIDE_PROC))
+
+    def numbers_differ(self) -> bool:
+        """Whether ids of processes are those of others to it than to us."""
+        return self._is_apart("pid")
 
     def _is_apart(self, namespace: str) -> bool:
         theirs = os.stat(f"/proc/{self.thread}/ns/{namespace}")  # noqa: PTH116  # speed

@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 
 from redlane_context_syscall.kernel.system import file_system_type
+from redlane_context_syscall.processes import descends
 
 __all__ = ["Kind", "View"]
 
@@ -71,6 +72,15 @@ _PATH = os.O_PATH | os.O_CLOEXEC
 _DELETED = b" (deleted)"
 _TOLD = re.compile(rb"/proc/[0-9]+/(stat|statm|status|cmdline)")
 """What every process may know of every other, and none can change: `ps` reads it."""
+_OF_OTHERS = re.compile(
+    rb"/proc/([0-9]+)(?:/task/[0-9]+)?/(?:mem|environ|auxv|maps|smaps|smaps_rollup|"
+    rb"numa_maps|pagemap|map_files|fd|fdinfo|exe|cwd|root|ns|io|syscall|stack|"
+    rb"personality|clear_refs|attr)(?:/.*)?",
+    re.DOTALL,
+)
+"""What the kernel shows of a process to those alone who may trace it."""
+_OF_A_PROCESS = re.compile(rb"/proc/([0-9]+)/.*", re.DOTALL)
+"""What is written there changes a process: when it is killed, how it is scheduled."""
 _NUMBER = re.compile(rb"(?<=/)[0-9]+(?=/|$)")
 
 
@@ -79,10 +89,13 @@ class View:
     """The supervisor's own view, shared by the threads of a session.
 
     `protected` processes are closed to the session: nothing of theirs in /proc is
-    opened for it. `descriptors` is the directory of our own open files.
+    opened for it. Of those that do not descend from `top`, if there is one, nothing is
+    that takes the right to trace them: we have that, and the session has not.
+    `descriptors` is the directory of our own open files.
     """
 
     protected: frozenset[int] = frozenset()
+    top: int = 0
     descriptors: int = field(default_factory=lambda: os.open("/proc/self/fd", _PATH))
     _kinds: dict[int, tuple[Kind, float]] = field(default_factory=dict)
 
@@ -135,6 +148,23 @@ class View:
             is_process = path[6:7].isdigit()
             numbers = numbers[:1] if is_process else []
         return any(map(self._is_of_protected, numbers))
+
+    def is_outside(self, process: int) -> bool:
+        """Whether a process does not belong to the session."""
+        return self.top > 0 and not descends(process, self.top)
+
+    def is_of_others(self, path: bytes | None) -> bool:
+        """Whether a path on a proc file system shows the inside of one outside."""
+        found = _OF_OTHERS.fullmatch(path or b"")
+        return found is not None and self.is_outside(int(found[1]))
+
+    def is_told_to_others(self, path: bytes | None) -> bool:
+        """Whether what is written to a path on a proc file system reaches one outside.
+
+        The kernel asks only for the same user.
+        """
+        found = _OF_A_PROCESS.fullmatch(path or b"")
+        return found is not None and self.is_outside(int(found[1]))
 
     def _is_of_protected(self, number: int) -> bool:
         return number in self.protected or any(

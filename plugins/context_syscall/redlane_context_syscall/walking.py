@@ -147,8 +147,11 @@ class _Walker:
     def _jump(self, name: bytes) -> None:
         """Go to the very file that a link of a process stands for."""
         view = self._target.world.view
-        if view.is_protected(view.path_of(self._here)):
+        here = view.path_of(self._here)
+        if view.is_protected(here):
             raise UnfaithfulError(PROTECTED)
+        if here is None or view.is_of_others(here + b"/" + name):
+            raise failure(EACCES)
         if self._is_in_own_proc():
             with lifted():
                 self._move(openat(self._here, name, _PATH))

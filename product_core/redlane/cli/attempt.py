@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from redlane.contexts.shell.supervisor import Supervisor, end_alike
-from redlane.control.client import Client
+from redlane.client import Client, operations
+from redlane.contexts.shell.running.supervisor import Supervisor, end_alike
 from redlane.errors import DaemonError, RedlaneError
 
 __all__ = ["attempt"]
@@ -78,7 +78,7 @@ def _wait_until_ready(daemon: "subprocess.Popen[bytes]", log: Path) -> None:
     deadline = time.monotonic() + _START_SECONDS
     while True:
         try:
-            client.get("/health")
+            client.send(operations.health())
         except DaemonError as error:
             if daemon.poll() is not None or time.monotonic() > deadline:
                 reason = _last_line(log.read_text(errors="replace"))

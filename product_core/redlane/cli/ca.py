@@ -73,13 +73,13 @@ def _print(_: argparse.Namespace) -> int:
 
 
 def _regenerate(_: argparse.Namespace) -> int:
-    from redlane.control.client import Client, NotRunningError  # noqa: PLC0415  # light
+    from redlane.client import Client, NotRunningError, operations  # noqa: PLC0415  # light
     from redlane.daemon.lifecycle import check_outside  # noqa: PLC0415  # as above
 
     check_outside("ca regenerate")
     paths = Paths.of_daemon_to_ask(os.environ)
     try:
-        Client(paths.socket, 90.0).post("/api/ca/regenerate")
+        Client(paths.socket).send(operations.regenerate_authority())
     except NotRunningError:
         _authority(paths).regenerate()
     print_note(

@@ -29,6 +29,6 @@ def _completion(arguments: argparse.Namespace) -> int:
 
     from redlane.cli.main import full_parser  # noqa: PLC0415  # main imports us
 
-    script = shtab.complete(full_parser(), shell=arguments.shell)
+    script = shtab.complete(full_parser(with_plugins=True), shell=arguments.shell)
     sys.stdout.write(f"{script}\n")
     return exit_codes.OK

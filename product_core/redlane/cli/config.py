@@ -58,6 +58,10 @@ def register(commands: Commands) -> None:
         "schema",
         _schema,
         summary="print the JSON Schema of a kind of file, for editors",
+        description="""
+            Print the JSON Schema (draft 2020-12) of a kind of file, with the fields and
+            the settings that the plugins of this machine add to it.
+        """,
         examples="redlane config schema policies > ~/.redlane/policies.schema.json",
     )
     schema.add_argument("kind", choices=("policies", "roles", "settings"))
@@ -147,8 +151,11 @@ def _list_builtins(arguments: argparse.Namespace) -> int:
 
 
 def _schema(arguments: argparse.Namespace) -> int:
-    from importlib.resources import files  # noqa: PLC0415  # slow to import
+    import json  # noqa: PLC0415  # as below
 
-    schema = files("redlane") / "schemas" / f"{arguments.kind}.schema.json"
-    sys.stdout.write(schema.read_text(encoding="utf-8"))
+    from redlane.plugins import find_plugins  # noqa: PLC0415  # this and `check` alone
+    from redlane.policies.schema import schema_with_plugins  # noqa: PLC0415  # as above
+
+    schema = schema_with_plugins(arguments.kind, find_plugins())
+    sys.stdout.write(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
     return exit_codes.OK

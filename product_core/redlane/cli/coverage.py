@@ -17,7 +17,13 @@ def coverage_summary(calls: Mapping[str, Any]) -> str:
         (kind, [e["syscall"] for e in calls["coverage"] if e["enforcement"] == kind])
         for kind in _FIRMEST_FIRST
     )
-    return "; ".join(f"{kind}: {_listed(names)}" for kind, names in found if names)
+    parts = [f"{kind}: {_listed(names)}" for kind, names in found if names]
+    if calls["writable"] is not None:
+        places = [*calls["writable"], *calls["allowed"]]
+        parts.append(f"writes to {_listed(places) or 'no place'}")
+    if calls["hidden"]:
+        parts.append(f"hides {_listed(calls['hidden'])}")
+    return "; ".join(parts)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -200,11 +201,11 @@ def _restart(arguments: argparse.Namespace) -> int:
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    from redlane.control.client import Client, NotRunningError  # noqa: PLC0415
+    from redlane.client import Client, NotRunningError, operations  # noqa: PLC0415
 
     paths = Paths.of_daemon_to_ask(os.environ)
     try:
-        status = Client(paths.socket).get("/api/status")
+        status = Client(paths.socket).send(operations.status())
     except NotRunningError as error:
         if arguments.json:
             print_json({"running": False, "socket": str(paths.socket)})
@@ -216,6 +217,11 @@ def _status(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write("".join(f"{line}\n" for line in _lines(status)))
     return exit_codes.OK
+
+
+def _boundary_line(boundary: Mapping[str, Any]) -> str:
+    missing = ", ".join(boundary.get("not_held", ()))
+    return f"this kernel does not hold {missing}" if missing else "held whole"
 
 
 def _lines(status: dict[str, Any]) -> list[str]:
@@ -233,9 +239,12 @@ def _lines(status: dict[str, Any]) -> list[str]:
         "default role": role,
         "last reload": status["last_reload"] or "never",
         "proxy": proxy_line(status["proxy"]),
+        "boundary": _boundary_line(status.get("boundary", {})),
         "held reviews": str(status["held_reviews"]),
     }
     lines = [f"{name + ':':<14}{single_line(value)}" for name, value in facts.items()]
+    for name, state in status.get("contexts", {}).items():
+        lines.append(f"{'context:':<14}{single_line(f'{name} {state}')}")
     for session in status["sessions"]:
         text = f"{session['id']} {session['state']}, role {session['role'] or 'none'}"
         held = coverage_summary(session["syscalls"])

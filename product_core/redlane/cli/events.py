@@ -1,18 +1,17 @@
 """`redlane events`: show what was judged, and follow it."""
 
 import argparse
-import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from redlane.cli import exit_codes
 from redlane.cli.output import paint, print_json, single_line
 from redlane.cli.parser import Commands, add_command
-from redlane.control.client import Client
+from redlane.client import Client, EventFollower, operations
 from redlane.errors import UsageError
-from redlane.paths import Paths
 
 __all__ = ["register"]
 
@@ -33,10 +32,14 @@ def register(commands: Commands) -> None:
         examples="""
             redlane events --verdict BLOCK --since 10m
             redlane events --follow --session default
+            redlane events --count --context Syscall --since 1d
             redlane events --json --limit 1000
         """,
     )
     parser.add_argument("--follow", action="store_true", help="go on with what comes")
+    parser.add_argument(
+        "--count", action="store_true", help="how often which policy said what"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--session", metavar="ID", help="of this session")
     parser.add_argument(
@@ -54,24 +57,24 @@ def register(commands: Commands) -> None:
 
 
 def _events(arguments: argparse.Namespace) -> int:
-    client = Client(Paths.of_daemon_to_ask(os.environ).socket, _WAIT_SECONDS + 30)
+    client = Client()
     wanted = {
         "session": arguments.session,
         "verdict": arguments.verdict,
         "context": arguments.context,
         "since": _moment(arguments.since),
     }
-    answer = client.get("/api/events", limit=arguments.limit, **wanted)
+    if arguments.count:
+        if arguments.follow:
+            raise UsageError("--count counts what was, and does not --follow")
+        answer = client.send(operations.event_counts(**wanted))
+        _print_counts(answer["counts"], as_json=arguments.json)
+        return exit_codes.OK
+    answer = client.send(operations.events(limit=arguments.limit, **wanted))
     _print(answer["events"], as_json=arguments.json)
-    while arguments.follow:
-        answer = client.get(
-            "/api/events",
-            after=answer["last"],
-            wait=_WAIT_SECONDS,
-            limit=1000,
-            **wanted,
-        )
-        _print(answer["events"], as_json=arguments.json)
+    if arguments.follow:
+        for event in client.follow(EventFollower(answer["last"], **wanted)):
+            _print([event], as_json=arguments.json)
     return exit_codes.OK
 
 
@@ -92,7 +95,18 @@ def _moment(text: str | None) -> str | None:
         ) from error
 
 
-def _print(events: list[dict[str, Any]], *, as_json: bool) -> None:
+def _print_counts(rows: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
+    for row in rows:
+        if as_json:
+            print_json(row)
+            continue
+        by = row["policy"] or "no policy"
+        words = (row["verdict"], row["context"], by, row["syscall"] or "")
+        line = f"{row['count']:>7} {single_line(' '.join(words).rstrip())}"
+        sys.stdout.write(f"{line}\n")
+
+
+def _print(events: Sequence[Mapping[str, Any]], *, as_json: bool) -> None:
     for event in events:
         if as_json:
             print_json(event)

@@ -44,6 +44,7 @@ COMMANDS = (
     CommandEntry("restart", "daemon", "restart the daemon"),
     CommandEntry("reload", "reload", "apply what changed on disk to the daemon"),
     CommandEntry("status", "daemon", "say whether the daemon runs, and with what"),
+    CommandEntry("doctor", "doctor", "try every boundary of a session here"),
     CommandEntry("session", "session", "list and change sessions; reload policies"),
     CommandEntry("review", "review", "decide what the yellow lane holds"),
     CommandEntry("events", "events", "show what was judged"),
@@ -90,18 +91,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def full_parser() -> Parser:
+def full_parser(*, with_plugins: bool = False) -> Parser:
     """The parser with every command, for completion scripts and the manual."""
     parser, commands = _top_parser()
     for module in dict.fromkeys(each.module for each in COMMANDS if _installed(each)):
         _import(module).register(commands)
+    if with_plugins:
+        _import("plugin_commands").add_plugin_commands(commands)
     return parser
 
 
 def _run(arguments: list[str]) -> int:
     parser, commands = _top_parser()
     if arguments and not arguments[0].startswith("-"):
-        _import(_find(arguments[0]).module).register(commands)
+        _register(commands, arguments[0])
     else:
         _list_commands(commands)
     try:
@@ -125,20 +128,27 @@ def _top_parser() -> "tuple[Parser, Commands]":
 
 
 def _list_commands(commands: "Commands") -> None:
-    """A line of help for each command, with nothing of it imported."""
+    """A line of help for each command, with nothing of a plugin imported."""
     for entry in COMMANDS:
         if _installed(entry):
             commands.add_parser(entry.name, help=entry.summary, add_help=False)
+    _import("plugin_commands").list_plugin_commands(commands)
 
 
-def _find(name: str) -> CommandEntry:
-    """The command called `name`, which must be there."""
+def _register(commands: "Commands", name: str) -> None:
+    """Add the command called `name`; a plugin's only where there is none of ours."""
     for entry in COMMANDS:
         if entry.name == name and _installed(entry):
-            return entry
+            _import(entry.module).register(commands)
+            return
+    of_plugins = _import("plugin_commands")
+    names = list(of_plugins.command_names())
+    if name in names:
+        of_plugins.add_plugin_command(commands, name)
+        return
     import difflib  # noqa: PLC0415  # only for this message
 
-    names = [entry.name for entry in COMMANDS if _installed(entry)]
+    names += [entry.name for entry in COMMANDS if _installed(entry)]
     near = difflib.get_close_matches(name, names, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise UsageError(f"there is no command {name!r}{hint} (see: redlane --help)")

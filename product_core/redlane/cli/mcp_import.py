@@ -15,7 +15,7 @@ from redlane.errors import RedlaneError, UsageError
 from redlane.paths import Paths
 
 if TYPE_CHECKING:
-    from redlane.mcp_clients.clients import Client
+    from redlane.mcp_clients.clients import McpClient
     from redlane.mcp_clients.importing import Importing, Report
     from redlane.mcp_clients.records import Record, Records
     from redlane.mcp_clients.rewriting import Told
@@ -146,7 +146,7 @@ def _put_through(
             raise UsageError(f"there is no {path}")
 
 
-def _files(arguments: argparse.Namespace) -> Iterator[tuple[Path, "Client", bool]]:
+def _files(arguments: argparse.Namespace) -> Iterator[tuple[Path, "McpClient", bool]]:
     """The files that may be there; the last says whether others share one."""
     from redlane.mcp_clients.clients import CLIENTS, client_of  # noqa: PLC0415  # light
 

@@ -3,18 +3,15 @@
 import argparse
 import difflib
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
 
 from redlane.cli import exit_codes
 from redlane.cli.output import print_error, print_json, print_note, single_line
 from redlane.cli.parser import Commands, Parser, add_command, add_group
 from redlane.cli.visible import visible
-from redlane.control.client import Client
-from redlane.paths import Paths
+from redlane.client import Client, operations
 
 __all__ = ["register"]
 
@@ -106,10 +103,6 @@ def _add_decisions(group: Commands) -> None:
         _add_user(forget)
 
 
-def _client() -> Client:
-    return Client(Paths.of_daemon_to_ask(os.environ).socket)
-
-
 def _add_user(parser: Parser) -> None:
     parser.add_argument(
         "--user",
@@ -119,13 +112,8 @@ def _add_user(parser: Parser) -> None:
     )
 
 
-def _path(id_: str, user: int | None) -> str:
-    path = f"{_ROUTE}/{quote(id_, safe='')}"
-    return path if user is None else f"{path}?user={user}"
-
-
 def _list(arguments: argparse.Namespace) -> int:
-    found = _client().get(_ROUTE)
+    found = Client().send(operations.pins())
     if arguments.json:
         print_json(found)
     else:
@@ -153,7 +141,7 @@ def _one_line(text: str) -> str:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    server = _client().get(_path(arguments.id, arguments.user))
+    server = Client().send(operations.pinned(arguments.id, arguments.user))
     if arguments.json:
         print_json(server)
         return exit_codes.OK
@@ -198,18 +186,18 @@ def _pretty(definition: str | None) -> list[str]:
 
 
 def _accept(arguments: argparse.Namespace) -> int:
-    client = _client()
+    client = Client()
     for each in arguments.id:
-        done = client.post(_path(each, arguments.user), {"decision": "accept"})
+        done = client.send(operations.accept(each, arguments.user))
         for tool in done["tools"]:
             print_note(f"tool {tool!r} of MCP server {done['server']!r} is pinned")
     return exit_codes.OK
 
 
 def _forget(arguments: argparse.Namespace) -> int:
-    client = _client()
+    client = Client()
     for each in arguments.id:
-        done = client.call("DELETE", _path(each, arguments.user))
+        done = client.send(operations.forget(each, arguments.user))
         what = "".join(f"what was found of tool {tool!r} of " for tool in done["tools"])
         print_note(f"{what}MCP server {done['server']!r} is forgotten")
     return exit_codes.OK

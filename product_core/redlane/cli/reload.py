@@ -1,13 +1,11 @@
 """`redlane reload`: apply what changed on disk, as `systemctl reload` does."""
 
 import argparse
-import os
 
 from redlane.cli import exit_codes
 from redlane.cli.output import print_error, print_finding, print_note
 from redlane.cli.parser import Commands, add_command
-from redlane.control.client import Client, RefusedError
-from redlane.paths import Paths
+from redlane.client import Client, RefusedError, operations
 
 __all__ = ["register", "reload_policies"]
 
@@ -33,9 +31,8 @@ def register(commands: Commands) -> None:
 
 def reload_policies(_: argparse.Namespace) -> int:
     """Ask for a reload and say what came of it."""
-    client = Client(Paths.of_daemon_to_ask(os.environ).socket, _PATIENCE_SECONDS)
     try:
-        loaded = client.post("/api/policies/reload")
+        loaded = Client().send(operations.reload())
     except RefusedError as error:
         if error.status != _LOAD_ERRORS:
             raise

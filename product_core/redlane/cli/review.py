@@ -1,17 +1,14 @@
 """`redlane review`: decide what the yellow lane holds."""
 
 import argparse
-import os
 import sys
 from typing import Any
-from urllib.parse import quote
 
 from redlane.cli import exit_codes
 from redlane.cli.output import print_json, print_note, single_line
 from redlane.cli.parser import Commands, add_command, add_group
 from redlane.cli.visible import visible
-from redlane.control.client import Client
-from redlane.paths import Paths
+from redlane.client import Client, operations
 
 __all__ = ["register"]
 
@@ -66,12 +63,8 @@ def register(commands: Commands) -> None:
     show.add_argument("id", metavar="ID", help="the review")
 
 
-def _client() -> Client:
-    return Client(Paths.of_daemon_to_ask(os.environ).socket)
-
-
 def _list(arguments: argparse.Namespace) -> int:
-    reviews = _client().get("/api/reviews")["reviews"]
+    reviews = Client().send(operations.reviews())["reviews"]
     if arguments.json:
         print_json(reviews)
         return exit_codes.OK
@@ -96,7 +89,7 @@ def _one_line(text: str) -> str:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    review = _client().get(f"/api/reviews/{quote(arguments.id, safe='')}")
+    review = Client().send(operations.review(arguments.id))
     if arguments.json:
         print_json(review)
         return exit_codes.OK
@@ -121,7 +114,7 @@ def _print_content(title: str, text: str) -> None:
 
 
 def _decide(arguments: argparse.Namespace) -> int:
-    body = {"decision": arguments.decision, "note": arguments.note}
-    review = _client().post(f"/api/reviews/{quote(arguments.id, safe='')}", body)
+    wanted = operations.decide(arguments.id, arguments.decision, arguments.note)
+    review = Client().send(wanted)
     print_note(f"review {review['id']} is {review['state']}")
     return exit_codes.OK

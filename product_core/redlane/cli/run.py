@@ -4,7 +4,8 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,14 +14,14 @@ from redlane.cli.output import print_note
 from redlane.cli.parser import Commands, add_command
 from redlane.cli.proxy import blind_spots
 from redlane.cli.restrictions import restrictions_of_user
-from redlane.contexts.shell.orphans import adopter_of_orphans
-from redlane.contexts.shell.programs import program
-from redlane.control.client import Client
-from redlane.control.sockets import withhold_connections
+from redlane.client import Client, operations
+from redlane.contexts.shell.running.orphans import adopter_of_orphans
+from redlane.contexts.shell.running.programs import program
 from redlane.errors import RedlaneError, UsageError
 from redlane.paths import Paths
+from redlane.wire.sockets import withhold_connections
 
-__all__ = ["register", "run_in_session"]
+__all__ = ["Start", "register", "run_in_session"]
 
 _LONGEST_LABEL = 200
 _SUPERVISOR_OF_CALLS = """\
@@ -49,6 +50,14 @@ def register(commands: Commands) -> None:
     run.add_argument("--role", help="the session's role (default: the daemon's)")
     run.add_argument("--label", help="what lists and events call the session")
     run.add_argument(
+        "--boundary",
+        choices=("full", "none"),
+        default="full",
+        help="none: judge what asks by itself, and hold nothing else (default: full)",
+    )
+    # For the guarded shell, which becomes this where system calls are to be held.
+    run.add_argument("--judged", action="store_true", help=argparse.SUPPRESS)
+    run.add_argument(
         "command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="what to run"
     )
     attempt = add_command(
@@ -75,23 +84,44 @@ def _run(arguments: argparse.Namespace) -> int:
     if not command:
         raise UsageError("which command? (try: redlane run -- my-agent)")
     label = arguments.label or Path(command[0]).name
-    run_in_session(Paths.of_daemon_to_ask(os.environ), arguments.role, label, command)
+    start = Start(command, judged=arguments.judged, bound=arguments.boundary != "none")
+    run_in_session(Paths.of_daemon_to_ask(os.environ), arguments.role, label, start)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a session begins with.
+
+    `judged`: the command is a shell whose own command line has been. `bound`: the
+    kernel holds the session; otherwise only what asks by itself is judged.
+    """
+
+    command: Sequence[str]
+    judged: bool = False
+    bound: bool = True
+
+    def options(self) -> Iterator[str]:
+        """For what will supervise it."""
+        if not self.bound:
+            yield from ("--boundary", "none")
+        if self.judged:
+            yield from ("--judged", "yes")
 
 
 def run_in_session(
-    paths: Paths, role: str | None, label: str, command: list[str]
+    paths: Paths, role: str | None, label: str, start: Start
 ) -> NoReturn:
-    """Become the supervisor of a new session, in which `command` is run."""
+    """Become the supervisor of a new session, which begins with `start`."""
     client = Client(paths.socket)
-    status = client.get("/api/status")
+    status = client.send(operations.status())
     withhold_connections(paths.socket)
     opening = _opening(role, label)
     if _is_machines(paths, status):
         opening["restrictions"] = restrictions_of_user(os.environ)
-    session = client.post("/api/sessions", opening)
+    session = client.send(operations.open_session(**opening))
     if session["proxy"] is not None and sys.stderr.isatty():
         print_note(blind_spots(session["proxy"]))
-    _supervise(session, command)
+    _supervise(session, start)
 
 
 def _is_machines(paths: Paths, status: Mapping[str, Any]) -> bool:
@@ -111,22 +141,41 @@ def _opening(role: str | None, label: str) -> dict[str, object]:
     return opening if role is None else {**opening, "role": role}
 
 
-def _supervise(session: Mapping[str, Any], command: list[str]) -> NoReturn:
+def _supervise(session: Mapping[str, Any], start: Start) -> NoReturn:
     """Become the supervisor of `session`: this very process is its root already."""
     path, words = os.fspath(program("redlane-run")), ["redlane-run"]
-    if session["syscalls"]["named"]:
+    calls = session["syscalls"]
+    places = calls["writable"] is not None or bool(calls["hidden"])
+    names_calls = places or bool(calls["named"])
+    if not start.bound:
+        _say_unbound(session, names_calls=names_calls)
+    if names_calls:
         path = sys.executable
         words = [path, "-I", "-c", _SUPERVISOR_OF_CALLS]
     words += ["--socket", str(session["socket"]), "--session", str(session["id"])]
+    words += start.options()
     environment = agent_environment(session, os.environ)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execve(path, [*words, "--", *command], environment)  # noqa: S606  # no shell is wanted
+        os.execve(path, [*words, "--", *start.command], environment)  # noqa: S606  # no shell is wanted
     except OSError as error:
         raise RedlaneError(
             f"{path}: {error.strerror}: install Redlane again"
         ) from error
+
+
+def _say_unbound(session: Mapping[str, Any], *, names_calls: bool) -> None:
+    """Say what is given up; raises UsageError where the role does not let it be."""
+    if names_calls:
+        raise UsageError(
+            f"role {session['role']!r} has policies about system calls, which nothing "
+            "would hold with --boundary none: leave that out, or take another role"
+        )
+    print_note(
+        "no boundary: shells that are started by their paths are not judged, and the "
+        "session can signal and trace your other processes"
+    )
 
 
 def _try(arguments: argparse.Namespace) -> int:

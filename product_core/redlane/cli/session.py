@@ -5,20 +5,25 @@ import os
 import sys
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
 
 from redlane.cli import exit_codes
 from redlane.cli.coverage import coverage_lines, coverage_summary
 from redlane.cli.output import print_json, print_note, single_line
 from redlane.cli.parser import Commands, add_command, add_group
 from redlane.cli.reload import reload_policies
-from redlane.control.client import Client
-from redlane.paths import Paths
+from redlane.client import Client, operations
 
 __all__ = ["register"]
 
 _DEFAULT = "default"
 _PATIENCE_SECONDS = 120.0
+
+
+_OPERATIONS = {
+    "freeze": operations.freeze,
+    "unfreeze": operations.unfreeze,
+    "kill": operations.kill,
+}
 
 
 def register(commands: Commands) -> None:
@@ -36,17 +41,7 @@ def register(commands: Commands) -> None:
         """,
     )
     _register_looks(group)
-    role = add_command(
-        group,
-        "set-role",
-        _set_role,
-        summary="judge a session under another role",
-        examples="""
-            redlane session set-role strict
-            redlane session set-role strict --session ID
-        """,
-    )
-    role.add_argument("role", metavar="NAME", help="the role")
+    _register_changes(group)
     add_command(
         group,
         "reload",
@@ -69,7 +64,40 @@ def register(commands: Commands) -> None:
         )
         action.set_defaults(action=name)
         _add_session(action)
+
+
+def _register_changes(group: Commands) -> None:
+    role = add_command(
+        group,
+        "set-role",
+        _set_role,
+        summary="judge a session under another role",
+        examples="""
+            redlane session set-role strict
+            redlane session set-role strict --session ID
+        """,
+    )
+    role.add_argument("role", metavar="NAME", help="the role")
     _add_session(role)
+    allowing = add_command(
+        group,
+        "allow-write",
+        _allow_write,
+        summary="let a session change files in one more place",
+        description="""
+            Let a session change files below a directory, or one file, beyond what the
+            `writable` of its role says: to the end of the session. Nothing in the
+            session can do that.
+        """,
+        examples="redlane session allow-write ../shared --session ID",
+    )
+    allowing.add_argument("place", metavar="DIR", help="the directory, or a file")
+    allowing.add_argument(
+        "--session",
+        metavar="ID",
+        required=True,
+        help="the session (redlane session list)",
+    )
 
 
 def _register_looks(group: Commands) -> None:
@@ -89,7 +117,8 @@ def _register_looks(group: Commands) -> None:
         description="""
             Show a session. For each system call that its rules name: exact (nothing
             gets past), in kernel (refused there), advisory (judged from memory that
-            another thread may change), or not available, and why.
+            another thread may change), or not available, and why. What was refused of
+            its calls is counted by rule and call.
         """,
         examples="redlane session show --session ID --json",
     )
@@ -107,11 +136,11 @@ def _add_session(parser: argparse.ArgumentParser) -> None:
 
 
 def _client() -> Client:
-    return Client(Paths.of_daemon_to_ask(os.environ).socket, _PATIENCE_SECONDS)
+    return Client(timeout=_PATIENCE_SECONDS)
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    sessions = _client().get("/api/sessions")["sessions"]
+    sessions = _client().send(operations.sessions())["sessions"]
     if arguments.json:
         print_json(sessions)
         return exit_codes.OK
@@ -134,7 +163,7 @@ def _line(session: dict[str, Any]) -> str:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    session = _client().get(f"/api/sessions/{quote(arguments.session, safe='')}")
+    session = _client().send(operations.session(arguments.session))
     if arguments.json:
         print_json(session)
         return exit_codes.OK
@@ -157,19 +186,33 @@ def _facts(session: dict[str, Any]) -> Iterator[tuple[str, str]]:
     calls = session["syscalls"]
     if calls["problem"]:
         yield "problem", calls["problem"]
+    if calls["writable"] is not None:
+        places = [*calls["writable"], *calls["allowed"]]
+        yield "writes to", ", ".join(places) or "no place"
+    if calls["hidden"]:
+        yield "hidden", ", ".join(calls["hidden"])
     for line in coverage_lines(calls):
         yield "system call", line
+    for row in session["refused_calls"]:
+        by = f" by {row['policy']}" if row["policy"] else ""
+        yield "refused", f"{row['count']} times {row['syscall'] or 'others'}{by}"
 
 
 def _set_role(arguments: argparse.Namespace) -> int:
-    path = f"/api/sessions/{quote(arguments.session, safe='')}"
-    session = _client().call("PATCH", path, {"role": arguments.role})
+    wanted = operations.set_role(arguments.role, arguments.session)
+    session = _client().send(wanted)
     print_note(f"session {session['id']} has role {session['role']} now")
     return exit_codes.OK
 
 
+def _allow_write(arguments: argparse.Namespace) -> int:
+    path = os.path.realpath(arguments.place)
+    session = _client().send(operations.allow_write(path, arguments.session))
+    print_note(f"session {session['id']} may change files below {path} now")
+    return exit_codes.OK
+
+
 def _act(arguments: argparse.Namespace) -> int:
-    path = f"/api/sessions/{quote(arguments.session, safe='')}/{arguments.action}"
-    session = _client().post(path)
+    session = _client().send(_OPERATIONS[arguments.action](arguments.session))
     print_note(f"session {session['id']} is {session['state']} now")
     return exit_codes.OK

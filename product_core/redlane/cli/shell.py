@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 from redlane.cli.parser import Commands, add_command
-from redlane.contexts.shell.client.locate import locate
-from redlane.contexts.shell.client.message import EndingError, tell
-from redlane.control.client import Client
+from redlane.client import Client, operations
+from redlane.client.locating import locate
 from redlane.errors import DaemonError, UsageError
+from redlane.messages import EndingError, tell
 from redlane.paths import Paths
 
 __all__ = ["register"]
@@ -44,16 +44,16 @@ def _shell(arguments: argparse.Namespace) -> int:
         raise UsageError("standard input is no terminal (try: redlane-sh -c COMMAND)")
     given = os.fsencode(arguments.socket) if arguments.socket else b""
     try:
-        place = locate(b"", given)
+        place = locate(given)
     except EndingError as ending:
         tell(ending.message)
         return ending.status
     _be_supervised(place.socket, arguments)
     if arguments.stream is not None:
-        from redlane.contexts.shell.script_stream import run_stream  # noqa: PLC0415  # one of two
+        from redlane.contexts.shell.running.script_stream import run_stream  # noqa: PLC0415  # one of two
 
         return run_stream(place, arguments.stream, arguments.words)
-    from redlane.contexts.shell.terminal import run_terminal  # noqa: PLC0415  # one of two
+    from redlane.contexts.shell.running.terminal import run_terminal  # noqa: PLC0415  # one of two
 
     return run_terminal(place, _role(Path(os.fsdecode(place.socket))))
 
@@ -68,17 +68,18 @@ def _be_supervised(socket: bytes, arguments: argparse.Namespace) -> None:
         {**os.environ, "REDLANE_SOCKET": os.fsdecode(socket)}
     )
     try:
-        session = Client(paths.socket).get("/api/sessions/default")
+        session = Client(paths.socket).send(operations.session())
     except DaemonError:
         return
     if not session["syscalls"]["named"]:
         return
-    from redlane.cli.run import run_in_session  # noqa: PLC0415  # rarely needed
+    from redlane.cli.run import Start, run_in_session  # noqa: PLC0415  # rarely needed
 
     stream = [] if arguments.stream is None else ["--stream", str(arguments.stream)]
     words = ["--", *arguments.words] if arguments.words else []
     command = [sys.executable, "-I", "-c", _COMMAND_LINE, "shell", *stream, *words]
-    run_in_session(paths, session["role"], "redlane-sh", command)
+    start = Start(command, judged=True)
+    run_in_session(paths, session["role"], "redlane-sh", start)
 
 
 def _role(socket: Path) -> str | None:
@@ -86,7 +87,7 @@ def _role(socket: Path) -> str | None:
     if os.environ.get("REDLANE_ROLE"):
         return os.environ["REDLANE_ROLE"]
     try:
-        role = Client(socket).get("/api/status")["default_role"]
+        role = Client(socket).send(operations.status())["default_role"]
     except (DaemonError, KeyError, TypeError):
         return None
     return None if role is None else str(role)

@@ -2,7 +2,7 @@
 
 from redlane.contexts.mcp.content import ToolCallContent
 from redlane.contexts.shell.content import ShellContent
-from redlane.contexts.shell.disk import OWN_DISK, Disk
+from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
 from redlane.contexts.syscall.content import SystemCallContent
 from redlane.errors import ContentError
 from redlane.model.content import Content

@@ -1,1 +1,1 @@
-"""The control API: server, client and what goes between them."""
+"""The control API: HTTP for people and tools, over a Unix socket."""

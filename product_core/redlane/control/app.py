@@ -1,4 +1,4 @@
-"""The control API as a WSGI application, and the shell wrapper's desk beside it."""
+"""The control API as a WSGI application, and the shell wrapper's handler beside it."""
 
 import json
 from collections.abc import Callable
@@ -8,18 +8,13 @@ from functools import partial
 import falcon
 import falcon.media
 
-from redlane.control.access import Access, Door
-from redlane.control.changes import Changes
-from redlane.control.crowd import Counted
+from redlane.control.access import Access
 from redlane.control.errors import add_error_handlers
-from redlane.control.held_calls import HeldCalls
-from redlane.control.judging import Contents, Judging
-from redlane.control.membership import Membership
-from redlane.control.metrics import Metrics
+from redlane.control.followers import Followers
 from redlane.control.rendering import Rendering
 from redlane.control.resources.authority import AuthorityRenewal
 from redlane.control.resources.daemon import Health, MetricsPage, Reload, Status
-from redlane.control.resources.events import EventCollection
+from redlane.control.resources.events import EventCollection, EventCounts
 from redlane.control.resources.pins import PinCollection, PinItem
 from redlane.control.resources.reviews import ReviewCollection, ReviewItem
 from redlane.control.resources.sessions import (
@@ -29,17 +24,24 @@ from redlane.control.resources.sessions import (
 )
 from redlane.control.resources.syscalls import SessionCalls
 from redlane.control.resources.verdicts import Analyze
-from redlane.control.session_control import SessionControl
-from redlane.control.session_proxy import SessionProxy
-from redlane.control.shell_desk import ShellDesk
-from redlane.control.stream import EventStream
 from redlane.gate import Gate
+from redlane.judging.connection_limit import Counted
+from redlane.judging.metrics import Metrics
+from redlane.judging.service import Contents, JudgingService
+from redlane.judging.shell_service import ShellService
+from redlane.membership.authentication import Authenticator
+from redlane.membership.resolver import MembershipResolver
 from redlane.policies.loaded import Loaded
+from redlane.sessions.changes import Changes
+from redlane.sessions.held_calls import HeldCalls
+from redlane.sessions.service import SessionService
+from redlane.sessions.session_proxy import SessionProxy
+from redlane.state.event_feed import EventFeed
 from redlane.state.pins import Pins
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import SessionTable
 
-__all__ = ["Collaborators", "create_app", "shell_desk"]
+__all__ = ["Collaborators", "create_app", "shell_service"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +49,15 @@ class Collaborators:
     """What the API is a face of; the daemon builds it."""
 
     gate: Gate
+    judging: JudgingService
     contents: Contents
     table: SessionTable
-    sessions: SessionControl
-    membership: Membership
-    door: Door
+    sessions: SessionService
+    membership: MembershipResolver
+    authenticator: Authenticator
     counted: Counted
     reviews: Reviews
-    events: EventStream
+    events: EventFeed
     metrics: Metrics
     rendering: Rendering
     held: HeldCalls
@@ -66,28 +69,31 @@ class Collaborators:
 
 def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Response]":
     """The control API (HTTP over a Unix socket, JSON in and out)."""
-    app = falcon.App(middleware=[Access(parts.door)])
+    app = falcon.App(middleware=[Access(parts.authenticator)])
     dumps = partial(json.dumps, ensure_ascii=True, allow_nan=False)
     app.resp_options.media_handlers[falcon.MEDIA_JSON] = falcon.media.JSONHandler(
         dumps=dumps
     )
     add_error_handlers(app)
-    judging = Judging(parts.gate, parts.sessions, parts.metrics)
-    reviews, rendering = parts.reviews, parts.rendering
+    judging = parts.judging
+    reviews, rendering, followers = parts.reviews, parts.rendering, Followers()
     sessions = parts.sessions
     routes = {
-        "/api/analyze": Analyze(judging, parts.contents, reviews),
+        "/api/analyze": Analyze(judging, sessions, parts.contents, reviews),
         "/api/ca/regenerate": AuthorityRenewal(parts.proxy),
         "/api/policies/reload": Reload(parts.reload, rendering),
         "/api/status": Status(rendering),
         "/api/sessions": SessionCollection(
             parts.table, sessions, rendering, parts.proxy
         ),
-        "/api/sessions/{session_id}": SessionItem(sessions, rendering),
+        "/api/sessions/{session_id}": SessionItem(
+            sessions, rendering, parts.events.refused_calls
+        ),
         "/api/sessions/{session_id}/syscalls": _session_calls(parts),
         "/api/sessions/{session_id}/{action}": SessionAction(sessions, rendering),
-        "/api/events": EventCollection(parts.events),
-        "/api/reviews": ReviewCollection(reviews),
+        "/api/events": EventCollection(parts.events, followers),
+        "/api/events/counts": EventCounts(parts.events),
+        "/api/reviews": ReviewCollection(reviews, followers),
         "/api/reviews/{review_id}": ReviewItem(reviews),
         "/api/pins": PinCollection(parts.pins),
         "/api/pins/{pin_id}": PinItem(parts.pins, parts.gate, sessions),
@@ -110,7 +116,12 @@ def _session_calls(parts: Collaborators) -> SessionCalls:
     )
 
 
-def shell_desk(parts: Collaborators) -> ShellDesk:
+def shell_service(parts: Collaborators) -> ShellService:
     """What answers the shell wrapper, on a socket of its own."""
-    judging = Judging(parts.gate, parts.sessions, parts.metrics)
-    return ShellDesk(judging, parts.contents, parts.door, parts.held)
+    return ShellService(
+        parts.judging,
+        parts.sessions,
+        parts.contents,
+        parts.authenticator,
+        parts.held,
+    )

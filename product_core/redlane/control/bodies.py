@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import falcon
 
-from redlane.control.server import MOST_BODY_BYTES
-from redlane.policies.strictjson import JsonError, parse_json
+from redlane.wire.limits import MOST_BODY_BYTES
+from redlane.wire.strict_json import JsonError, parse_json
 
 __all__ = ["optional", "read_object", "required"]
 

@@ -43,6 +43,7 @@ class CallReport:
 
     filtered: tuple[str, ...] | None
     sandboxes: bool
+    places: bool
     coverage: tuple[Coverage, ...] | None
     events: tuple[CallEvent, ...]
 
@@ -58,6 +59,7 @@ def read_report(body: Mapping[str, Any], role: str | None) -> CallReport:
     return CallReport(
         None if filtered is None else _names(required(filtered, "syscalls", list)),
         filtered is not None and optional(filtered, "namespaces", bool) is True,
+        filtered is not None and optional(filtered, "places", bool) is True,
         None if coverage is None else tuple(map(_coverage, _bounded(coverage))),
         tuple(_event(_object(each), role, ruleset) for each in events),
     )

@@ -15,7 +15,8 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import Error
 
-from redlane.control.peers import peer_of
+from redlane.membership.peers import peer_of
+from redlane.wire.http1 import HttpError, read_head
 
 __all__ = ["CLOSED_KEY", "PEER_KEY", "ControlChannel"]
 
@@ -34,14 +35,15 @@ _MOST_BYTES_AHEAD = 1024 * 1024
 
 
 class _Parser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
-    """The parser of waitress, for which every malformed head is a 400."""
+    """The parser of waitress, behind one that takes nothing leniently."""
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Read the head; a number or an address that Python refuses is a 400 too."""
+        """Read the head; one that two readers could read in two ways is a 400."""
         try:
+            read_head(header_plus.rstrip(b"\r\n"), is_local=True)
             super().parse_header(header_plus)
-        except ValueError as error:
-            raise ParsingError("Malformed request") from error
+        except (HttpError, ValueError) as error:
+            raise ParsingError(str(error)) from error
 
 
 class _Request(WSGITask):  # type: ignore[misc]  # waitress has no types
@@ -69,7 +71,7 @@ class _Refusal(ErrorTask):  # type: ignore[misc]  # waitress has no types
         self.write(body)
 
 
-class _NoRoomError(Error):  # type: ignore[misc]  # waitress has no types
+class _QuotaExceededError(Error):  # type: ignore[misc]  # waitress has no types
     """The answer to one who sends more at once than there is room for."""
 
     code = 429
@@ -94,10 +96,10 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
         self._lock = threading.Lock()
         self._at_close: list[Callable[[], None]] = []
         self._closed, self._serving = False, False
-        self._leave = server.crowd.enter(self.peer)
-        self._room = server.room
+        self._release = server.connections_of.enter(self.peer)
+        self._quota = server.quota
         super().__init__(server, sock, *rest, **named)
-        if self._leave is None:
+        if self._release is None:
             self.handle_close()
 
     def when_closed(self, function: Callable[[], None]) -> None:
@@ -136,16 +138,16 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
         """Serve one request; what it left to be done at a close is done with."""
         self._serving = True
         request = self.requests[0]
-        with self._room.taken(self.peer, request.body_bytes_received) as free:
+        with self._quota.taken(self.peer, request.body_bytes_received) as free:
             if not free:
-                request.error = _NoRoomError("too much of yours is in work")
+                request.error = _QuotaExceededError("too much of yours is in work")
             super().service()
         with self._lock:
             self._serving = False
             self._at_close.clear()
             closed = self._closed
         if closed:
-            self._leave_crowd()
+            self._hand_back()
 
     def handle_close(self) -> None:
         """Close the connection and let go of the peer."""
@@ -156,12 +158,12 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
         for function in functions:
             function()
         if not serving:  # what nobody waits for any more takes a thread all the same
-            self._leave_crowd()
+            self._hand_back()
         self.peer.close()
         super().handle_close()
 
-    def _leave_crowd(self) -> None:
+    def _hand_back(self) -> None:
         with self._lock:
-            leave, self._leave = self._leave, None
+            leave, self._release = self._release, None
         if leave is not None:
             leave()

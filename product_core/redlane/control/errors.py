@@ -1,20 +1,30 @@
 """Every error of the control API as `{"error": str}`, whatever raised it."""
 
 import logging
+from collections.abc import Mapping
 from typing import NoReturn
 
 import falcon
 
-from redlane.control.protocol import finding_document
-from redlane.control.session_control import (
-    RoleForbiddenError,
-    TooManySessionsError,
-    UnknownRoleError,
+from redlane.control.documents import finding_document
+from redlane.errors import (
+    ForbiddenError,
+    NotFoundError,
+    OverloadedError,
+    RedlaneError,
 )
-from redlane.errors import RedlaneError
 from redlane.policies.restrictions import RestrictionsError, TooManyBytesError
+from redlane.sessions.service import UnknownRoleError
 
 __all__ = ["add_error_handlers"]
+
+_STATUSES: Mapping[type[RedlaneError], str] = {
+    ForbiddenError: falcon.HTTP_403,
+    NotFoundError: falcon.HTTP_404,
+    OverloadedError: falcon.HTTP_429,
+    UnknownRoleError: falcon.HTTP_422,
+}
+"""What the domain's errors are over HTTP."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,14 +47,12 @@ def _serialize(
 def _refuse(
     _: falcon.Request, __: falcon.Response, error: Exception, ___: object
 ) -> NoReturn:
-    """What was asked for cannot be done as things are."""
-    if isinstance(error, UnknownRoleError):
-        raise falcon.HTTPUnprocessableEntity(description=str(error))
-    if isinstance(error, RoleForbiddenError):
-        raise falcon.HTTPForbidden(description=str(error))
-    if isinstance(error, TooManySessionsError):
-        raise falcon.HTTPTooManyRequests(description=str(error))
-    raise falcon.HTTPConflict(description=str(error))
+    """What was asked for cannot be done as things are: 409, unless the table knows."""
+    status = next(
+        (each for kind, each in _STATUSES.items() if isinstance(error, kind)),
+        falcon.HTTP_409,
+    )
+    raise falcon.HTTPError(status, description=str(error))
 
 
 def _refuse_restrictions(

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redlane import __version__
-from redlane.control.callers import Caller
-from redlane.control.held_calls import HeldCalls
-from redlane.control.membership import Membership
-from redlane.control.protocol import finding_document
+from redlane.control.documents import finding_document
+from redlane.membership.callers import Caller
+from redlane.membership.resolver import MembershipResolver
 from redlane.model.problem import Finding
 from redlane.policies.loaded import Loaded
+from redlane.sessions.boundary import landlock_version, not_held
+from redlane.sessions.held_calls import HeldCalls
 from redlane.state.clock import iso_time
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import Session, SessionState, SessionTable
@@ -24,13 +25,17 @@ Document = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What does not change while the daemon runs."""
+    """What does not change while the daemon runs.
+
+    `contexts` tells those that plugins serve, and how each is.
+    """
 
     socket: Path
     shims: Path
     started: float
     only_roles: tuple[str, ...] | None = None
     is_system: bool = False
+    contexts: Callable[[], Mapping[str, str]] = dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class Rendering:
     default_role: Callable[[], str | None]
     last_reload: Callable[[], float | None]
     table: SessionTable
-    membership: Membership
+    membership: MembershipResolver
     reviews: Reviews
     roles_of: Callable[[Caller], Collection[str]]
     held: HeldCalls
@@ -92,6 +97,11 @@ class Rendering:
             "ruleset": loaded.ruleset.digest,
             "sessions": [self.session(each) for each in shown],
             "proxy": self.proxy(),
+            "contexts": self.facts.contexts(),
+            "boundary": {
+                "landlock": landlock_version(),
+                "not_held": list(not_held(landlock_version())),
+            },
             "held_reviews": sum(caller.sees(e.session) for e in self.reviews.list()),
             "warnings": self._blocked(seen)
             if is_user

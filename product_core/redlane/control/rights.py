@@ -6,7 +6,7 @@ but their own sessions is part of the right: the rest is not there for them.
 
 from collections.abc import Mapping
 
-from redlane.control.callers import Who
+from redlane.membership.callers import Who
 
 __all__ = ["RIGHTS", "may"]
 
@@ -28,6 +28,7 @@ RIGHTS: Mapping[tuple[str, str], frozenset[Who]] = {
     ("GET", _SESSION + "/syscalls"): frozenset({_A, _S}),
     ("POST", _SESSION + "/syscalls"): frozenset({_S}),
     ("GET", "/api/events"): frozenset({_A, _U}),
+    ("GET", "/api/events/counts"): frozenset({_A, _U}),
     ("GET", "/api/reviews"): frozenset({_A, _U}),
     ("GET", "/api/reviews/{review_id}"): frozenset({_A, _U}),
     ("POST", "/api/reviews/{review_id}"): frozenset({_A, _U}),

@@ -18,14 +18,12 @@ from waitress.adjustments import Adjustments
 from waitress.server import UnixWSGIServer
 
 from redlane.control.channel import ControlChannel
-from redlane.control.crowd import Counted, Crowd
-from redlane.control.lanes import Lanes
-from redlane.control.room import Room
+from redlane.control.worker_pools import WorkerPools
+from redlane.judging.connection_limit import ConnectionLimit, Counted
+from redlane.judging.memory_quota import MemoryQuota
+from redlane.wire.limits import MOST_BODY_BYTES
 
-__all__ = ["MOST_BODY_BYTES", "ControlServer"]
-
-MOST_BODY_BYTES = 17 * 1024 * 1024
-"""Bodies of this size and more are refused with 413."""
+__all__ = ["ControlServer"]
 
 _MOST_CONNECTIONS = 1024
 _MOST_OF_USER = 48
@@ -72,18 +70,18 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
 
         By `counted` the connections of one user are bounded, and what they send.
         """
-        self.crowd = Crowd(_MOST_OF_USER, counted)
-        self.room = Room(MOST_BODY_BYTES, counted)
+        self.connections_of = ConnectionLimit(_MOST_OF_USER, counted)
+        self.quota = MemoryQuota(MOST_BODY_BYTES, counted)
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._listens_until = 0.0
         self._beat: _Beat | None = None
         self._deadline: float | None = None
-        self._lanes = Lanes()
+        self._pools = WorkerPools()
         super().__init__(
             application,
             map={},
             _sock=listener,
-            dispatcher=self._lanes,
+            dispatcher=self._pools,
             adj=Adjustments(
                 sockets=[listener],
                 ident="redlane",
@@ -123,11 +121,11 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
     def run(self) -> None:
         """Serve until `drain` was called and the last answer is out."""
         while not self._finished():
-            wasyncore.poll2(self._patience(), self._map)
+            wasyncore.poll2(self._longest_sleep(), self._map)
             self._run_calls()
             if self._beat is not None:
                 self._beat.call_if_due()
-        self._lanes.shutdown(_LAST_SECONDS)
+        self._pools.shutdown(_LAST_SECONDS)
         wasyncore.close_all(self._map)
 
     def handle_accept(self) -> None:
@@ -146,7 +144,7 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
         if idle:
             min(idle, key=_last_activity).handle_close()
 
-    def _patience(self) -> float | None:
+    def _longest_sleep(self) -> float | None:
         """How long to sleep for: without an end when there is nothing to look after."""
         if self._deadline is not None:
             return _DRAIN_POLL_SECONDS

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from redlane.control.processes import SUPERVISOR, Ancestry, ancestry
 from redlane.daemon.lock import running_daemon
 from redlane.errors import DaemonError, RedlaneError
+from redlane.processes import SUPERVISOR, Ancestry, ancestry
 
 __all__ = ["Outcome", "Report", "check_outside", "detach", "stop_daemon"]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from redlane.control.sockets import PassedSocket, bind_socket, remove_socket
+from redlane.daemon.sockets import PassedSocket, bind_socket, remove_socket
 from redlane.errors import DaemonError
 from redlane.paths import Paths
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from redlane.control.verdict_log import VERDICT_LOGGER
 from redlane.daemon.journal import JournalHandler, journal_of
 from redlane.errors import DaemonError
+from redlane.state.verdict_log import VERDICT_LOGGER
 
 __all__ = ["start_logging"]
 

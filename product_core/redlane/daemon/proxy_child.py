@@ -19,7 +19,7 @@ from typing import Any
 from redlane.engine.boundary import one_line
 from redlane.execution import SEARCH_PATH
 
-__all__ = ["Message", "ProxyChild"]
+__all__ = ["ChildMessage", "ProxyChild"]
 
 _STARTER = """\
 import ctypes, os, signal, sys
@@ -37,11 +37,11 @@ _END_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """What the proxy says; `lane` is the end of a new lane that is for us."""
+class ChildMessage:
+    """What the proxy says; `connection` is our end of one on which it will ask."""
 
     document: Mapping[str, Any]
-    lane: socket.socket | None = None
+    connection: socket.socket | None = None
 
 
 class ProxyChild:
@@ -81,7 +81,7 @@ class ProxyChild:
         if poll.poll(0):
             self.channel.sendall(message)
 
-    def receive(self) -> Message | None:
+    def receive(self) -> ChildMessage | None:
         """The next thing that it says; None when it has hung up.
 
         Raises OSError, or ValueError for what is no message.
@@ -95,10 +95,10 @@ class ProxyChild:
             document = json.loads(data)
             if not isinstance(document, dict):
                 raise ValueError("the proxy says what is no message")  # noqa: TRY004  # as json.loads does
-            lane = None
-            if document.get("lane") is True and len(descriptors) == 1:
-                lane = socket.socket(fileno=descriptors.pop())
-            return Message(document, lane)
+            connection = None
+            if document.get("connection") is True and len(descriptors) == 1:
+                connection = socket.socket(fileno=descriptors.pop())
+            return ChildMessage(document, connection)
         finally:
             for each in descriptors:
                 os.close(each)

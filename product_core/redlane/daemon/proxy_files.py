@@ -8,8 +8,8 @@ import os
 import stat
 from pathlib import Path
 
-from redlane.control.proxy_tokens import KEY_BYTES
 from redlane.errors import DaemonError
+from redlane.membership.proxy_tokens import KEY_BYTES
 
 __all__ = ["KEY", "PORT", "keep_port", "kept_key", "kept_port"]
 

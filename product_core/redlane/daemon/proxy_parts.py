@@ -1,4 +1,4 @@
-"""The proxy and its lanes, built and joined with the rest of the daemon."""
+"""The proxy and its connections, built and joined with the rest of the daemon."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -6,36 +6,36 @@ from dataclasses import dataclass
 
 from redlane.contexts.network.authority import Authority, trusted_certificates
 from redlane.contexts.network.installed import proxy_command
-from redlane.contexts.shell.acting import Identity, acting_as
+from redlane.contexts.shell.expansion.acting import Identity, acting_as
 from redlane.contexts.traffic import traffic_content
-from redlane.control.membership import Membership
-from redlane.control.metrics import Metrics
-from redlane.control.processes import Process
-from redlane.control.proxy_desk import ProxyDesk
-from redlane.control.proxy_lanes import ProxyLanes
-from redlane.control.proxy_tokens import ProxyTokens
-from redlane.control.tcp_clients import TcpClients
 from redlane.daemon.proxy_files import kept_key
 from redlane.daemon.proxying import Proxying
 from redlane.daemon.rules import Rules
 from redlane.daemon.tenancy import Tenancy
 from redlane.gate import Gate
+from redlane.judging.proxy_connections import ProxyConnections
+from redlane.judging.proxy_service import ProxyService
+from redlane.judging.service import JudgingService
+from redlane.membership.proxy_tokens import ProxyTokens
+from redlane.membership.resolver import MembershipResolver
+from redlane.membership.tcp_clients import TcpClients
 from redlane.paths import Paths
+from redlane.processes import Process
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import SessionTable
 
-__all__ = ["Bench", "build_proxying"]
+__all__ = ["JudgingContext", "build_proxying"]
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class JudgingContext:
     """What judges, and what is known of sessions."""
 
     gate: Gate
     table: SessionTable
-    membership: Membership
+    membership: MembershipResolver
     reviews: Reviews
-    metrics: Metrics
+    judging: JudgingService
 
     def root_of(self, session_id: str) -> Process | None:
         """The process below which all of a session runs, if it has any."""
@@ -53,20 +53,22 @@ def build_proxying(
     environ: Mapping[str, str],
     rules: Rules,
     served: Tenancy,
-    bench: Bench,
+    context: JudgingContext,
 ) -> Proxying:
     """Join everything; nothing runs or listens yet."""
     tokens = ProxyTokens(kept_key(paths.run))
-    desk = ProxyDesk(
-        bench.gate,
-        bench.table,
+    service = ProxyService(
+        context.judging,
+        context.gate,
+        context.table,
         tokens,
         traffic_content,
-        bench.metrics,
-        TcpClients(bench.root_of, _acting).comes_from,
+        TcpClients(context.root_of, _acting).comes_from,
     )
-    lanes = ProxyLanes(desk, bench.reviews.cancel, served.counted_session)
+    connections = ProxyConnections(
+        service, context.reviews.cancel, served.counted_session
+    )
     authority = Authority(paths.authority, trusted_certificates(environ))
     return Proxying(
-        paths, lambda: rules.loaded, authority, tokens, proxy_command(), lanes
+        paths, lambda: rules.loaded, authority, tokens, proxy_command(), connections
     )

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from redlane.control.proxy_frames import MOST_SETTINGS_BYTES
 from redlane.errors import DaemonError
 from redlane.model.settings import Settings
+from redlane.wire.frames import MOST_SETTINGS_BYTES
 
 __all__ = ["LOOK_AGAIN", "settings_message"]
 

@@ -50,13 +50,13 @@ class ProxyWatch:
         command: Sequence[str],
         listener: socket.socket,
         settings: Callable[[], bytes],
-        on_lane: Callable[[socket.socket], None],
+        on_connection: Callable[[socket.socket], None],
     ) -> None:
-        """Start with `command`, tell it `settings`, pass its lanes to `on_lane`."""
+        """Start with `command`, tell it `settings`, pass on its connections."""
         self._command = command
         self._listener = listener
         self._settings = settings
-        self._on_lane = on_lane
+        self._on_connection = on_connection
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._stopping = False
         self._wanted = False
@@ -206,8 +206,8 @@ class ProxyWatch:
         message = child.receive()
         if message is None:
             return ""
-        if message.lane is not None:
-            self._on_lane(message.lane)
+        if message.connection is not None:
+            self._on_connection(message.connection)
         elif "failed" in message.document:
             return one_line(str(message.document["failed"]))
         elif message.document.get("ready") is True and not self._was_ready:

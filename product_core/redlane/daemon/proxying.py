@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from redlane.contexts.network.authority import Authority
 from redlane.contexts.network.installed import MISSING
-from redlane.control.proxy_lanes import ProxyLanes
-from redlane.control.proxy_tokens import ProxyTokens
 from redlane.daemon.proxy_files import kept_port
 from redlane.daemon.proxy_listener import listen_for_proxy
 from redlane.daemon.proxy_settings import settings_message
 from redlane.daemon.proxy_watch import ProxyState, ProxyWatch
 from redlane.errors import DaemonError, RedlaneError
+from redlane.judging.proxy_connections import ProxyConnections
+from redlane.membership.proxy_tokens import ProxyTokens
 from redlane.model.settings import Settings
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
@@ -59,15 +59,15 @@ class Proxying:
         authority: Authority,
         tokens: ProxyTokens,
         command: Sequence[str] | None,
-        lanes: ProxyLanes,
+        connections: ProxyConnections,
     ) -> None:
-        """Start it with `command` (None: it is not installed), and serve `lanes`."""
+        """Start it with `command` (None: not installed), and serve `connections`."""
         self._paths = paths
         self._loaded = loaded
         self._authority = authority
         self._tokens = tokens
         self._command = command
-        self._lanes = lanes
+        self._connections = connections
         self._lock = threading.Lock()
         self._serving: _Serving | None = None
         self._has_authority = False
@@ -171,7 +171,7 @@ class Proxying:
         if serving is not None:
             serving.watch.stop()
             serving.listener.close()
-        self._lanes.close()
+        self._connections.close()
 
     def _listen(self, command: Sequence[str]) -> _Serving:
         """Bind the socket and watch it; to be called with the lock."""
@@ -187,7 +187,7 @@ class Proxying:
                 self._ready_authority(settings)
             return self._message(settings, ((host, port),))
 
-        watch = ProxyWatch(command, listener, message, self._lanes.serve)
+        watch = ProxyWatch(command, listener, message, self._connections.serve)
         self._serving = _Serving(listener, host, port, watch)
         self._listens = address
         watch.start()

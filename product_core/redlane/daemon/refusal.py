@@ -11,13 +11,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 
-from redlane.control.callers import Admission
-from redlane.control.peers import Peer, peer_of
-from redlane.control.processes import SUPERVISOR, ancestry
-from redlane.control.protocol import block_line, finding_document
-from redlane.control.sockets import PassedSocket
+from redlane.control.documents import finding_document
 from redlane.daemon.listeners import SHELL
+from redlane.daemon.sockets import PassedSocket
+from redlane.judging.shell_answers import block_line
+from redlane.membership.callers import Admission
+from redlane.membership.peers import Peer, peer_of
 from redlane.model.problem import Finding
+from redlane.processes import SUPERVISOR, ancestry
 
 __all__ = ["turn_away"]
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from redlane.plugins import Plugins
 from redlane.policies.check import compile_errors
 from redlane.policies.loaded import Loaded
 from redlane.policies.ruleset import RuleSet
@@ -30,8 +31,14 @@ def compiled(loaded: Loaded) -> Loaded:
 class Rules:
     """Holds what was loaded; readers never wait for a reload."""
 
-    def __init__(self, load: Callable[[], Loaded], loaded: Loaded) -> None:
-        """`load` made `loaded` and will make all that come after it."""
+    def __init__(
+        self,
+        load: Callable[[], Loaded],
+        loaded: Loaded,
+        plugins: Plugins | None = None,
+    ) -> None:
+        """`load` made `loaded` and will make all that come after it, with `plugins`."""
+        self.plugins = plugins or Plugins({}, ())
         self._load = load
         self._loaded = compiled(loaded)
         self._reloading = threading.Lock()

@@ -6,15 +6,15 @@ import threading
 import time
 from dataclasses import replace
 
-from redlane.control.app import create_app, shell_desk
+from redlane.control.app import create_app, shell_service
 from redlane.control.server import ControlServer
-from redlane.control.shell_socket import ShellSocket
+from redlane.daemon.container import Container
 from redlane.daemon.findings import fields_of, line_of
 from redlane.daemon.listeners import Listeners
 from redlane.daemon.notify import Notifier
-from redlane.daemon.parts import Parts
 from redlane.daemon.signals import handle_signals
 from redlane.errors import RedlaneError
+from redlane.judging.shell_socket import ShellSocket
 from redlane.policies.loaded import Loaded
 
 __all__ = ["Running"]
@@ -27,7 +27,9 @@ _log = logging.getLogger(__name__)
 class Running:
     """Serves the control API and the shell wrapper until a signal ends it."""
 
-    def __init__(self, parts: Parts, listeners: Listeners, notifier: Notifier) -> None:
+    def __init__(
+        self, parts: Container, listeners: Listeners, notifier: Notifier
+    ) -> None:
         """Nothing is accepted before `run`."""
         self._parts = replace(parts, reload=self._load_again)
         self._load = parts.reload
@@ -40,7 +42,7 @@ class Running:
         self._shell = ShellSocket(
             listeners.shell,
             parts.paths.shell_socket,
-            shell_desk(parts).answer,
+            shell_service(parts).answer,
             parts.reviews.cancel,
             parts.members.serve,
             notifier.alive,

@@ -4,7 +4,7 @@
 wrapper under the names of the shells that it stands for.
 """
 
-from redlane.contexts.shell.shims import install_shims
+from redlane.contexts.shell.running.shims import install_shims
 from redlane.errors import DaemonError
 from redlane.model.settings import Settings
 from redlane.paths import Paths

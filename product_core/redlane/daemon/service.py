@@ -13,9 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redlane.contexts.network.installed import MISSING, proxy_command
-from redlane.control.callers import Admission
-from redlane.control.processes import Ancestry
-from redlane.control.sockets import PassedSocket, passed_sockets, private_directory
+from redlane.daemon.container import build
 from redlane.daemon.findings import fields_of, line_of
 from redlane.daemon.journal import journal_of
 from redlane.daemon.lifecycle import Outcome, Report
@@ -24,19 +22,21 @@ from redlane.daemon.lock import DaemonLock
 from redlane.daemon.logs import start_logging
 from redlane.daemon.notify import Notifier
 from redlane.daemon.options import Options
-from redlane.daemon.parts import build
 from redlane.daemon.refusal import turn_away
 from redlane.daemon.rules import Rules
 from redlane.daemon.running import Running
 from redlane.daemon.runtime_files import write_shims, write_timeout
 from redlane.daemon.signals import signals_held_back
+from redlane.daemon.sockets import PassedSocket, passed_sockets, private_directory
 from redlane.errors import RedlaneError
+from redlane.membership.callers import Admission
 from redlane.model.problem import Finding, Severity
 from redlane.paths import Paths
 from redlane.plugins import find_plugins
 from redlane.policies.loaded import Loaded
 from redlane.policies.loading import load
 from redlane.policies.traffic import with_proxy
+from redlane.processes import Ancestry
 
 __all__ = ["Start", "serve", "start_errors"]
 
@@ -129,7 +129,9 @@ def _serve(
     if not _logs_to_journal(start):
         report(Outcome(os.getpid(), notes=tuple(notes)))
     parts.proxying.resume()
+    parts.served_contexts.start()
     running.run()
+    parts.served_contexts.stop()
     parts.members.close()
     parts.proxying.stop()
     listeners.remove()
@@ -153,7 +155,7 @@ def _load_rules(start: Start) -> Rules:
     def loader() -> Loaded:
         return with_proxy(load(start.paths, plugins, restriction), missing)
 
-    return Rules(loader, loader())
+    return Rules(loader, loader(), plugins)
 
 
 def _errors(options: Options, rules: Rules) -> tuple[Finding, ...]:

@@ -7,24 +7,26 @@ the session, answers for the system calls of all below it, and has the agent sta
 
 import ctypes
 import os
+import resource
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from pathlib import Path
-from typing import Any, NoReturn
-from urllib.parse import quote
+from typing import NoReturn
 
-from redlane.contexts.shell.programs import program
-from redlane.contexts.shell.supervisor import Supervisor, end_alike
+from redlane.client import Client, RefusedError
+from redlane.client.operations import end_session
+from redlane.contexts.shell.running.programs import program
+from redlane.contexts.shell.running.supervisor import Supervisor, end_alike
+from redlane.contexts.syscall.binding import Binding
 from redlane.contexts.syscall.launching import Launch, LaunchError
-from redlane.contexts.syscall.link import Link, NotServedError
+from redlane.contexts.syscall.link import Link
 from redlane.contexts.syscall.rules import read_rules
 from redlane.contexts.syscall.supervising import Supervision
-from redlane.control.client import Client, RefusedError
+from redlane.contexts.syscall.surroundings import Surroundings
 from redlane.engine.boundary import describe, fail_closed, one_line
 from redlane.errors import RedlaneError
 from redlane.model.policy import Context
@@ -38,6 +40,7 @@ _SET_DUMPABLE, _SET_NAME, _SET_CHILD_SUBREAPER = 4, 15, 36
 _NAME = b"redlane-run"
 _NOT_OURS = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores these for itself; what it starts must not."""
+_SHELLS = frozenset({"bash", "dash", "rbash", "redlane-sh", "sh"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class _Session:
 
     socket: Path
     id: str
+    options: Sequence[str]
     command: Sequence[str]
 
 
@@ -59,20 +63,25 @@ def main() -> NoReturn:
 
 
 def _parse(words: Sequence[str]) -> _Session:
-    """`--socket PATH --session ID -- COMMAND…`, as `redlane run` gives it."""
+    """`--socket PATH --session ID … -- COMMAND…`, as `redlane run` gives it.
+
+    `redlane-run` gets all of it but the session, which we end.
+    """
     place = words.index("--")
     options = dict(zip(words[:place:2], words[1:place:2], strict=True))
-    command = words[place + 1 :]
-    return _Session(Path(options["--socket"]), options["--session"], command)
+    session = options.pop("--session")
+    passed = [word for option in options.items() for word in option]
+    return _Session(Path(options["--socket"]), session, passed, words[place + 1 :])
 
 
 def _run(session: _Session) -> int:
     """Run the session to its end; its status, as wait(2) gives it."""
     _become_supervisor()
-    supervision = _supervision(session)
-    with Launch() as launch:
-        path = program("redlane-run")
-        words = launch.words(path, str(session.socket), session.command)
+    with Launch(program("redlane-run"), program("redlane-sh")) as launch:
+        supervision = _supervision(session, launch)
+        if supervision.is_coreless:
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        words = launch.words(session.options, session.command)
         with _default_signals():
             supervisor = Supervisor(words, follows=launch.has_stopped)
         failed = _start(supervision, launch, supervisor.agent)
@@ -88,19 +97,21 @@ def _run(session: _Session) -> int:
     return _REFUSED << 8 if failed else supervisor.status
 
 
-def _supervision(session: _Session) -> Supervision:
+def _supervision(session: _Session, launch: Launch) -> Supervision:
     """What holds the session's calls; raises RedlaneError where nothing can."""
     plugins = find_plugins()
     service = plugins.contexts.get(Context.SYSCALL)
-    call = partial(_call, session.socket)
-    read = partial(read_rules, types=plugins.match_types)
+    # Taken once: what its places are must not change with what a session does.
+    binding = Binding(Surroundings.of_this_process())
+    read = partial(read_rules, types=plugins.match_types, binding=binding)
     if service is None or plugins.conflicts:
         why = missing_context(plugins) or "; ".join(plugins.conflicts)
         raise RedlaneError(f"nothing holds the session's system calls: {why}")
-    link = Link(call, session.id, read)
+    link = Link(Client(session.socket), session.id, read)
     if link.rules.reason:
         raise RedlaneError(link.rules.reason)
-    return Supervision(service, link, session.id)
+    is_shell = Path(session.command[0]).name in _SHELLS
+    return Supervision(service, link, session.id, launch, is_shell=is_shell)
 
 
 def _start(supervision: Supervision, launch: Launch, agent: int) -> str:
@@ -112,7 +123,7 @@ def _start(supervision: Supervision, launch: Launch, agent: int) -> str:
 
     def start() -> str:
         try:
-            supervision.start(launch, agent, lose)
+            supervision.start(agent, lose)
         except LaunchError:  # told already, by the child
             launch.close()
         return ""
@@ -144,22 +155,6 @@ def _default_signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _call(
-    socket: Path,
-    method: str,
-    path: str,
-    body: Mapping[str, object] | None = None,
-    seconds: float = 30.0,
-) -> Any:  # noqa: ANN401  # JSON
-    """Ask the daemon; NotServedError is its own refusal, and not that it fails."""
-    try:
-        return Client(socket, seconds).call(method, path, body)
-    except RefusedError as error:
-        if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise
-        raise NotServedError(str(error)) from error
-
-
 def _refuse(session: _Session, reason: str) -> int:
     """Say why there is no session; the status to end with."""
     _tell(f"the session is not started: {reason}")
@@ -169,10 +164,9 @@ def _refuse(session: _Session, reason: str) -> int:
 
 def _end(session: _Session) -> None:
     """Tell the daemon that the session is over; it would find out by itself later."""
-    path = f"/api/sessions/{quote(session.id, safe='')}"
     try:
-        _call(session.socket, "DELETE", path, None, 5.0)
-    except NotServedError as error:
+        Client(session.socket, 5.0).send(end_session(session.id))
+    except RefusedError as error:
         _tell(f"the session cannot be ended: {describe(error)}")
     except RedlaneError:  # there is no daemon that could know of it
         return

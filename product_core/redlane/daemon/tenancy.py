@@ -1,21 +1,28 @@
 """What differs between the daemon of one user and that of the whole machine."""
 
+import os
+import pwd
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from redlane.contexts.parse import parse_contents
-from redlane.contexts.shell.acting import Identity, check_acting
-from redlane.contexts.shell.callers_disk import CallersDisk
 from redlane.contexts.shell.content import ShellContent
-from redlane.contexts.shell.disk import OWN_DISK, Disk
-from redlane.control.callers import Admission
-from redlane.control.judging import Contents
-from redlane.control.peers import Peer
+from redlane.contexts.shell.expansion.acting import Identity, check_acting
+from redlane.contexts.shell.expansion.callers_disk import CallersDisk
+from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
+from redlane.contexts.shell.expansion.hiding_disk import HidingDisk
+from redlane.contexts.syscall.surroundings import Surroundings, concealed
 from redlane.daemon.capabilities import clear_ambient
+from redlane.engine.hiding import Hidden
+from redlane.judging.service import Contents
+from redlane.membership.callers import Admission
+from redlane.membership.peers import Peer
 from redlane.model.content import Content
 from redlane.model.policy import Context
+from redlane.policies.secrets import Hiding
 from redlane.state.owners import default_session
-from redlane.state.shares import KnownUsers, Share
+from redlane.state.quota_keys import KnownUsers, QuotaKey
 
 __all__ = ["Tenancy", "tenancy"]
 
@@ -24,23 +31,23 @@ __all__ = ["Tenancy", "tenancy"]
 class Tenancy:
     """Whom a daemon serves, whose files it reads, and by what it counts.
 
-    Without `share` all that is counted is one user's.
+    Without `quota_key` all that is counted is one user's.
     """
 
     admission: Admission
     contents: Contents
     knows: Callable[[int], bool]
-    share: Share | None = None
+    quota_key: QuotaKey | None = None
 
     def counted(self, peer: Peer) -> str | None:
         """The name under which a peer's connections are counted, if they are."""
-        if self.share is None or not self.admission.bounds(peer):
+        if self.quota_key is None or not self.admission.bounds(peer):
             return None
-        return self.share(default_session(peer.uid))
+        return self.quota_key(default_session(peer.uid))
 
     def counted_session(self, session_id: str) -> str | None:
         """The name under which what a session's proxy asks is counted, if it is."""
-        return None if self.share is None else self.share(session_id)
+        return None if self.quota_key is None else self.quota_key(session_id)
 
 
 def tenancy(*, is_system: bool) -> Tenancy:
@@ -50,29 +57,65 @@ def tenancy(*, is_system: bool) -> Tenancy:
     """
     users = KnownUsers()
     if not is_system:
-        return Tenancy(Admission(), _contents(_own_disk), users.knows)
+        return Tenancy(Admission(), _Contents(_own_disk), users.knows)
     clear_ambient()
     check_acting()
-    contents = _contents(_callers_disk)
-    return Tenancy(Admission.of_machine(), contents, users.knows, users.share)
+    contents = _Contents(_callers_disk)
+    return Tenancy(Admission.of_machine(), contents, users.knows, users.quota_key)
 
 
-def _contents(disk: Callable[[Peer], Disk]) -> Contents:
+@dataclass(frozen=True, slots=True)
+class _Contents:
     """How bytes become content, with files as `disk` finds them for who asks."""
 
+    disk: Callable[[Peer], Disk]
+
     def shell(
-        data: bytes,
+        self,
+        command: bytes,
         arguments: tuple[bytes, ...],
-        cwd: str | None,
+        directory: str | None,
         before: bytes,
         peer: Peer,
+        hiding: Hiding,
     ) -> Content:
-        return ShellContent(data, arguments, cwd, before, disk(peer))
+        disk = self._shown(peer, hiding)
+        return ShellContent(command, arguments, directory, before, disk)
 
-    def parse(context: Context, data: bytes, peer: Peer) -> Sequence[Content]:
-        return parse_contents(context, data, disk=disk(peer))
+    def parse(
+        self, context: Context, data: bytes, peer: Peer, hiding: Hiding
+    ) -> Sequence[Content]:
+        return parse_contents(context, data, disk=self._shown(peer, hiding))
 
-    return Contents(parse, shell)
+    def _shown(self, peer: Peer, hiding: Hiding) -> Disk:
+        disk = self.disk(peer)
+        if not hiding.entries:
+            return disk
+        hidden = _hidden(hiding, _home_of(peer.uid), _directory_of(hiding.root))
+        return HidingDisk(disk, hidden.holds)
+
+
+@lru_cache(maxsize=256)
+def _hidden(hiding: Hiding, home: str, work: str) -> Hidden:
+    return concealed(hiding.entries, Surroundings(home, work))
+
+
+def _home_of(user: int) -> str:
+    """A user's home; ours is where our environment says."""
+    if user == os.geteuid():
+        return os.path.expanduser("~")  # noqa: PTH111  # a text
+    try:
+        return pwd.getpwuid(user).pw_dir
+    except KeyError:
+        return "/"
+
+
+def _directory_of(root: int | None) -> str:
+    """Where the root of a session works; "/" where that cannot be told."""
+    try:
+        return os.readlink(f"/proc/{root}/cwd")  # noqa: PTH115  # a text
+    except OSError:
+        return "/"
 
 
 def _own_disk(_: Peer) -> Disk:

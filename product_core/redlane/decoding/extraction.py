@@ -7,12 +7,12 @@ and hidden elements like any other text.
 import re
 from collections.abc import Iterable
 
-from redlane.decoding.armour import armoured
+from redlane.decoding.binary_text import decoded_runs
 from redlane.decoding.entities import without_entities
 from redlane.decoding.json_strings import json_strings, without_escapes
 from redlane.decoding.markup import read_markup
 from redlane.decoding.normal import hidden, plain
-from redlane.decoding.sniffing import Kind, sniff
+from redlane.decoding.sniffing import ContentKind, sniff
 
 __all__ = ["extracted"]
 
@@ -26,17 +26,17 @@ _LEAST_ARMOURED = 40
 """The shortest run of base64 that is decoded: shorter ones are words."""
 
 
-def extracted(data: bytes, kind: Kind) -> tuple[bytes, ...]:
+def extracted(data: bytes, kind: ContentKind) -> tuple[bytes, ...]:
     """The texts in `data`, which is UTF-8: what is most read comes first.
 
     What tag characters and base64 spell are further texts. There is none in BINARY.
     """
-    if kind is Kind.BINARY:
+    if kind is ContentKind.BINARY:
         return ()
     text = data.decode(errors="replace").removeprefix("\ufeff")
     found = [without_entities(each) for each in _read(text, kind)]
     whole = "\n".join(found[:_TOLD])
-    further = (hidden(whole), "\n".join(armoured(whole, _LEAST_ARMOURED)))
+    further = (hidden(whole), "\n".join(decoded_runs(whole, _LEAST_ARMOURED)))
     texts = map(plain, (*found, *further))
     return tuple(
         dict.fromkeys(
@@ -47,15 +47,15 @@ def extracted(data: bytes, kind: Kind) -> tuple[bytes, ...]:
     )
 
 
-def _read(text: str, kind: Kind) -> Iterable[str]:
-    if kind is Kind.HTML:
+def _read(text: str, kind: ContentKind) -> Iterable[str]:
+    if kind is ContentKind.HTML:
         found = read_markup(text)
         aside, code = "\n".join(found.aside), "\n".join(found.code)
         return found.text, aside, code, found.run_on
-    if kind is Kind.JSON:
+    if kind is ContentKind.JSON:
         strings = "\n".join(json_strings(text))
-        if sniff(strings.encode("utf-8", "replace")) is Kind.HTML:
-            return strings, *_read(strings, Kind.HTML)
+        if sniff(strings.encode("utf-8", "replace")) is ContentKind.HTML:
+            return strings, *_read(strings, ContentKind.HTML)
         return (strings,)
     # What is no JSON as a whole may be it line by line, as events are.
     return (text, without_escapes(text)) if _ESCAPED.search(text) else (text,)

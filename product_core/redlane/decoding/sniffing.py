@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-__all__ = ["Kind", "sniff"]
+__all__ = ["ContentKind", "sniff"]
 
 _HEAD = 4_096
 _MOST_CONTROL = 0.1
@@ -47,7 +47,7 @@ _MARKUP = re.compile(
 )
 
 
-class Kind(StrEnum):
+class ContentKind(StrEnum):
     """How text is taken out of a body."""
 
     HTML = "html"
@@ -56,17 +56,17 @@ class Kind(StrEnum):
     BINARY = "binary"
 
 
-def sniff(data: bytes) -> Kind:
+def sniff(data: bytes) -> ContentKind:
     """The kind of `data`, which is in UTF-8 if it is text in a known charset.
 
     Markup may stand anywhere in a text, so that nobody can hide it behind a sentence.
     """
     start = data.removeprefix(b"\xef\xbb\xbf")[:_HEAD]
     if _is_binary(start):
-        return Kind.BINARY
+        return ContentKind.BINARY
     if _JSON.match(start):
-        return Kind.JSON
-    return Kind.HTML if _MARKUP.search(data) else Kind.TEXT
+        return ContentKind.JSON
+    return ContentKind.HTML if _MARKUP.search(data) else ContentKind.TEXT
 
 
 def _is_binary(head: bytes) -> bool:

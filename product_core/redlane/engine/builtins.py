@@ -6,7 +6,9 @@ They are judged first, for every role.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from redlane.engine.hiding import reads_hidden
 from redlane.engine.own_files import touches_own_files
+from redlane.engine.places import changes_outside
 from redlane.engine.session_variables import changes_session_variables
 from redlane.model.content import Content
 from redlane.model.policy import Context
@@ -48,6 +50,28 @@ BUILTINS = (
         reason="the files that a session is judged by are out of its reach",
         suggestion="change them from outside of the session",
         matches=touches_own_files,
+    ),
+    Builtin(
+        id="builtin:writable",
+        description=(
+            "Blocks system calls by which a session would make, change or remove files "
+            "elsewhere than its role's `writable` says."
+        ),
+        contexts=frozenset({Context.SYSCALL}),
+        reason="the session may not write there: its role says where it may",
+        suggestion="write below the working directory, or to a temporary directory",
+        matches=changes_outside,
+    ),
+    Builtin(
+        id="builtin:hidden",
+        description=(
+            "Blocks system calls by which a session would read, move or link what its "
+            "role's `hidden` names, unless a program that owns it makes them."
+        ),
+        contexts=frozenset({Context.SYSCALL}),
+        reason="the session may not read that: its role hides it",
+        suggestion="go on without it, or ask a person for what is needed",
+        matches=reads_hidden,
     ),
 )
 """Every built-in policy, in the order in which they are asked."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from redlane.engine import transforms, wording
+from redlane.engine.answers import details_of, score_of
 from redlane.engine.asking import first_block, first_match, lowest
 from redlane.engine.builtins import Builtin, first_builtin
 from redlane.engine.restricting import restrict
@@ -29,23 +30,24 @@ def evaluate(
     A policy that could not be asked and a rewrite that failed give Block. What a match
     type raises goes through: whoever calls stands behind the fail-closed boundary.
     """
-    case = _Case(rules, content)
+    case = _Evaluation(rules, content)
     verdict = case.decide()
     if not restrictions:
         return verdict
     return restrict(verdict, restrictions, case.forms)
 
 
-class _Case:
+class _Evaluation:
     """One evaluation under way, and what is known of it so far."""
 
-    __slots__ = ("_content", "_flag", "_modify", "_rewritten", "_rules")
+    __slots__ = ("_content", "_flag", "_modify", "_modifying", "_rewritten", "_rules")
 
     def __init__(self, rules: RoleRules, content: Content) -> None:
         self._rules = rules
         self._content = content
         self._flag: Answer | None = None
         self._modify: Policy | None = None
+        self._modifying: Answer | None = None
         self._rewritten: Content | None = None
 
     @property
@@ -78,8 +80,8 @@ class _Case:
             return None
         policy = self._rules.policies[allow.order]
         if allow.outcome is not Outcome.YES:
-            return self._block(policy, wording.failed(policy, allow))
-        return self._verdict(Decision.ALLOW, wording.allowed(policy), policy)
+            return self._block(policy, wording.failed(policy, allow), allow)
+        return self._verdict(Decision.ALLOW, wording.allowed(policy), policy, allow)
 
     def _blocked(self, content: Content) -> Verdict | None:
         """The first Block; a classifier's FLAG is kept for later."""
@@ -90,8 +92,8 @@ class _Case:
             return None if problem is None else self._block(None, problem)
         policy = self._rules.policies[block.order]
         if block.outcome is Outcome.FAILED:
-            return self._block(policy, wording.failed(policy, block))
-        blocked = self._block(policy, wording.blocked(policy, self._modify))
+            return self._block(policy, wording.failed(policy, block), block)
+        blocked = self._block(policy, wording.blocked(policy, self._modify), block)
         return replace(blocked, kill=True) if policy.kill else blocked
 
     def _modified(self) -> Verdict | None:
@@ -101,7 +103,8 @@ class _Case:
             return None
         policy = self._modify = self._rules.policies[modify.order]
         if modify.outcome is not Outcome.YES:
-            return self._block(policy, wording.failed(policy, modify))
+            return self._block(policy, wording.failed(policy, modify), modify)
+        self._modifying = modify
         try:
             rewritten = _rewrite(policy, self._content)
         except RedlaneError as error:
@@ -117,25 +120,35 @@ class _Case:
             flag = first_match(self._rules, form, Action.FLAG)
             if flag is not None and flag.outcome is not Outcome.YES:
                 policy = self._rules.policies[flag.order]
-                return self._block(policy, wording.failed(policy, flag))
+                return self._block(policy, wording.failed(policy, flag), flag)
             self._flag = lowest(self._flag, flag)
         if self._flag is None:
             return None
         policy = self._rules.policies[self._flag.order]
-        return self._verdict(Decision.FLAG, wording.flagged(policy), policy)
+        reason = wording.flagged(policy)
+        return self._verdict(Decision.FLAG, reason, policy, self._flag)
 
     def _goes_on(self) -> Verdict:
         if self._modify is None:
             return self._verdict(Decision.ALLOW, wording.NOTHING_MATCHED, None)
         reason = wording.rewritten(self._modify)
-        return self._verdict(Decision.MODIFY, reason, self._modify)
+        return self._verdict(Decision.MODIFY, reason, self._modify, self._modifying)
 
-    def _block(self, policy: Policy | Builtin | None, reason: str) -> Verdict:
+    def _block(
+        self,
+        policy: Policy | Builtin | None,
+        reason: str,
+        answer: Answer | None = None,
+    ) -> Verdict:
         self._rewritten = self._modify = None
-        return self._verdict(Decision.BLOCK, reason, policy)
+        return self._verdict(Decision.BLOCK, reason, policy, answer)
 
     def _verdict(
-        self, decision: Decision, reason: str, policy: Policy | Builtin | None
+        self,
+        decision: Decision,
+        reason: str,
+        policy: Policy | Builtin | None,
+        answer: Answer | None = None,
     ) -> Verdict:
         rewritten, modify = self._rewritten, self._modify
         return Verdict(
@@ -148,6 +161,8 @@ class _Case:
             role=self._rules.role,
             context=self._content.context.value,
             ruleset=self._rules.digest,
+            score=score_of(answer),
+            details=details_of(answer),
         )
 
 

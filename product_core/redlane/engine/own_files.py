@@ -61,6 +61,9 @@ class OwnFiles:
     def are_touched(self, call: SystemCall) -> bool:
         """Whether a call would read what is closed, or change any of these."""
         paths = tuple(_paths(call))
+        own = (*self.kept, *self.closed)
+        if any(_is_within(path or "/", each) for path in call.changed for each in own):
+            return True
         if any(_is_within(path, own) for path in paths for own in self.closed):
             return call.name in _FLAGS_AT or call.name in _ALWAYS | _MOVING
         if not _changes(call):

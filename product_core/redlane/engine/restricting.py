@@ -54,7 +54,7 @@ def restrict(
     if verdict.decision is Decision.BLOCK and verdict.context != Context.SYSCALL:
         return verdict
     end = timer() + seconds
-    asking = _Asking(restrictions, forms, lambda: timer() > end)
+    asking = _RestrictionQuestion(restrictions, forms, lambda: timer() > end)
     found = asking.blocked() or asking.unseen() or asking.flagged()
     if found is None:
         return verdict
@@ -73,10 +73,12 @@ def restrict(
         modified_by=None if is_block else verdict.modified_by,
         kill=kill,
         restriction=policy is not None,
+        score=None,
+        details={},
     )
 
 
-class _Asking:
+class _RestrictionQuestion:
     """Restrictions and what they are asked about, a slice at a time."""
 
     def __init__(

@@ -6,8 +6,9 @@ MCP leaves the codes from -32000 to -32019 to implementations, of which SDKs use
 import json
 from collections.abc import Iterable
 
-from redlane.mcp.asking import Answer
-from redlane.mcp.frames import Frame, Kind, Message
+from redlane.mcp.frames import JsonRpcMessage, MessageFrame, MessageKind
+from redlane.model.verdict import Decision
+from redlane.wire.answer import Answer
 
 __all__ = [
     "BLOCKED",
@@ -28,7 +29,10 @@ _HEADER_MISMATCH = -32020
 
 
 def refusals(
-    frame: Frame, kind: Kind, answer: Answer, about: Message | None = None
+    frame: MessageFrame,
+    kind: MessageKind,
+    answer: Answer,
+    about: JsonRpcMessage | None = None,
 ) -> bytes | None:
     """The line that answers all of a frame's messages of one kind; None without any.
 
@@ -44,10 +48,10 @@ def refusals(
     return _line(made if frame.is_batch else made[0])
 
 
-def denials(frame: Frame) -> bytes | None:
+def denials(frame: MessageFrame) -> bytes | None:
     """The line that answers a server's requests: it is told nothing of policies."""
-    answer = Answer(blocked=True, reason="what you ask for does not pass")
-    return refusals(frame, Kind.REQUEST, answer)
+    answer = Answer(Decision.BLOCK, "what you ask for does not pass")
+    return refusals(frame, MessageKind.REQUEST, answer)
 
 
 def broken(reason: str) -> bytes:
@@ -56,9 +60,9 @@ def broken(reason: str) -> bytes:
     return _line({"jsonrpc": "2.0", "id": None, "error": error})
 
 
-def mismatched(frame: Frame, reason: str) -> bytes:
+def mismatched(frame: MessageFrame, reason: str) -> bytes:
     """What answers a frame before which something else is said, without an end."""
-    ids = [each.id for each in frame.messages if each.kind is Kind.REQUEST]
+    ids = [each.id for each in frame.messages if each.kind is MessageKind.REQUEST]
     error = {"code": _HEADER_MISMATCH, "message": f"refused by Redlane: {reason}"}
     id_ = ids[0] if len(ids) == 1 and not frame.is_batch else None
     return _line({"jsonrpc": "2.0", "id": id_, "error": error}).removesuffix(b"\n")
@@ -66,12 +70,12 @@ def mismatched(frame: Frame, reason: str) -> bytes:
 
 def abandoned(id_: object, reason: str) -> bytes:
     """The line for a request that gets no answer any more."""
-    answer = Answer(blocked=True, reason=reason, failed=True)
+    answer = Answer.unanswered(reason)
     return _line(_error(id_, answer, is_other=False))
 
 
 def _error(id_: object, answer: Answer, *, is_other: bool) -> dict[str, object]:
-    if answer.failed:
+    if answer.refused:
         message = f"Redlane cannot judge this, so it is blocked: {answer.reason}"
     else:
         by = f" by policy {answer.policy!r}" if _untold(answer) else ""
@@ -82,7 +86,7 @@ def _error(id_: object, answer: Answer, *, is_other: bool) -> dict[str, object]:
     if answer.suggestion:
         data["suggestion"] = answer.suggestion
         message += f"; instead: {answer.suggestion}"
-    code = NOT_JUDGED if answer.failed else BLOCKED
+    code = NOT_JUDGED if answer.refused else BLOCKED
     return {
         "jsonrpc": "2.0",
         "id": id_,

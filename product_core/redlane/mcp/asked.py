@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Protocol
 
-from redlane.mcp.frames import Frame, Key, Kind, Message, key_of
+from redlane.mcp.frames import JsonRpcMessage, Key, MessageFrame, MessageKind, key_of
 from redlane.mcp.tool_lists import is_listing
 
 __all__ = ["Asked", "Replayed", "Taking"]
@@ -17,7 +17,7 @@ _LONGEST_NAME = 200
 class Taking(Protocol):
     """Tells what answers are answers to."""
 
-    def take(self, messages: Iterable[Message]) -> tuple[str, ...] | None:
+    def take(self, messages: Iterable[JsonRpcMessage]) -> tuple[str, ...] | None:
         """What was asked; None when one was never asked for."""
 
 
@@ -39,14 +39,16 @@ class Asked:
         """The ids of what waits."""
         return tuple(value for _, value in self._waiting)
 
-    def waits_for(self, message: Message) -> bool:
+    def waits_for(self, message: JsonRpcMessage) -> bool:
         """Whether there is no answer yet to a request."""
-        return message.kind is Kind.REQUEST and key_of(message.id) in self._waiting
+        return (
+            message.kind is MessageKind.REQUEST and key_of(message.id) in self._waiting
+        )
 
-    def add(self, frame: Frame) -> None:
+    def add(self, frame: MessageFrame) -> None:
         """What is in `frame` has gone to the server."""
         for message in frame.messages:
-            if message.kind is Kind.REQUEST:
+            if message.kind is MessageKind.REQUEST:
                 key = key_of(message.id)
                 before = self._waiting.get(key) or self._cancelled.pop(key, None)
                 # An answer to either may come: tools must not pass for something else.
@@ -61,7 +63,7 @@ class Asked:
             if len(self._cancelled) > _MOST_CANCELLED:
                 self._cancelled.popitem(last=False)
 
-    def take(self, messages: Iterable[Message]) -> tuple[str, ...] | None:
+    def take(self, messages: Iterable[JsonRpcMessage]) -> tuple[str, ...] | None:
         """What these answers are answers to; None when one was never asked for."""
         names = []
         for message in messages:
@@ -82,7 +84,7 @@ class Replayed:
         """Answers to what is in `asked`, and to what was before."""
         self._asked = asked
 
-    def take(self, messages: Iterable[Message]) -> tuple[str, ...]:
+    def take(self, messages: Iterable[JsonRpcMessage]) -> tuple[str, ...]:
         """What was asked."""
         names: list[str] = []
         for each in messages:
@@ -90,13 +92,13 @@ class Replayed:
         return tuple(names)
 
 
-def _is_about_nothing(answer: Message) -> bool:
+def _is_about_nothing(answer: JsonRpcMessage) -> bool:
     """Whether it is an error about what the server could not read, and no more."""
     body = answer.body
     return answer.id is None and "error" in body and "result" not in body
 
 
-def _guess(answer: Message) -> str:
+def _guess(answer: JsonRpcMessage) -> str:
     """What an answer looks like; one that lists tools is not to pass as another."""
     result = answer.body.get("result")
     names = result if isinstance(result, dict) else ()
@@ -104,7 +106,7 @@ def _guess(answer: Message) -> str:
     return "tools/list" if listing else "what was asked before"
 
 
-def _name(message: Message) -> str:
+def _name(message: JsonRpcMessage) -> str:
     """What a person calls a request: its method, and what it is about."""
     about = message.params.get("name", message.params.get("uri"))
     text = f"{message.method} {about}" if isinstance(about, str) else message.method

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from redlane.errors import ContentError
-from redlane.mcp.frames import Frame, Message
+from redlane.mcp.frames import JsonRpcMessage, MessageFrame
 from redlane.mcp.respelling import elements, fields, respelled
 
 __all__ = ["content_of", "is_judged", "rewritten"]
@@ -14,12 +14,12 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ARGUMENTS = ("params", "arguments")
 
 
-def is_judged(message: Message) -> bool:
+def is_judged(message: JsonRpcMessage) -> bool:
     """Whether it calls a tool (policy format: Contexts, Mcp), as a request or not."""
     return message.method == "tools/call"
 
 
-def content_of(message: Message, server: str) -> bytes:
+def content_of(message: JsonRpcMessage, server: str) -> bytes:
     """The call as content of context Mcp; what is no call is refused by who judges."""
     params = message.params
     call = {
@@ -30,7 +30,9 @@ def content_of(message: Message, server: str) -> bytes:
     return _encode(call).encode()
 
 
-def rewritten(frame: Frame, contents: Sequence[tuple[Message, bytes]]) -> bytes:
+def rewritten(
+    frame: MessageFrame, contents: Sequence[tuple[JsonRpcMessage, bytes]]
+) -> bytes:
     """The line with other strings in the arguments of some calls.
 
     `contents` has, for each of those calls, the content that it was rewritten to. All
@@ -56,7 +58,7 @@ def _arguments(text: str, place: int | None) -> tuple[int, int]:
     return start, end
 
 
-def _put(text: str, message: Message, content: bytes) -> str:
+def _put(text: str, message: JsonRpcMessage, content: bytes) -> str:
     """The text of the arguments with the strings of a rewritten content."""
     before = list(_strings(message.params["arguments"]))
     after = list(_strings(_arguments_of(content)))

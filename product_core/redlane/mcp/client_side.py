@@ -6,19 +6,27 @@ from contextlib import suppress
 from redlane.errors import ContentError
 from redlane.mcp.answers import refusals
 from redlane.mcp.asked import Asked
-from redlane.mcp.asking import Answer
 from redlane.mcp.calls import content_of, is_judged, rewritten
-from redlane.mcp.frames import Frame, FrameError, Kind, Message, key_of, read_frame
-from redlane.mcp.holding import Case, Docket, Question, Ways
+from redlane.mcp.frames import (
+    JsonRpcMessage,
+    MessageError,
+    MessageFrame,
+    MessageKind,
+    key_of,
+    read_frame,
+)
+from redlane.mcp.pending import FrameQuestion, PendingFrame, PendingFrames, Writers
 from redlane.mcp.schemas import Schemas
 from redlane.mcp.served import Served
+from redlane.model.policy import Context
+from redlane.model.verdict import Decision
+from redlane.wire.answer import Answer
+from redlane.wire.question import CalledTool, Question, QuestionKind
 
 __all__ = ["ClientSide"]
 
-_CANCELLED = Answer(blocked=True, reason="it was cancelled", failed=True)
-_OWED = Answer(
-    blocked=True, reason="the server owes too many answers already", failed=True
-)
+_CANCELLED = Answer.unanswered("it was cancelled")
+_OWED = Answer.unanswered("the server owes too many answers already")
 
 
 class ClientSide:
@@ -28,9 +36,9 @@ class ClientSide:
         self,
         server: Served,
         asked: Asked,
-        calls: Docket,
-        results: Docket,
-        ways: Ways,
+        calls: PendingFrames,
+        results: PendingFrames,
+        ways: Writers,
         schemas: Schemas,
     ) -> None:
         """Judge calls of `server` in `calls`.
@@ -45,7 +53,7 @@ class ClientSide:
         self._results = results
         self._ways = ways
 
-    def take(self, frame: Frame) -> None:
+    def take(self, frame: MessageFrame) -> None:
         """Pass a frame on, or have it judged."""
         if self._is_cancelled(frame):
             return
@@ -56,39 +64,44 @@ class ClientSide:
         elif self._may_ask(frame):
             self._ways.to_server.send(frame.line + b"\n")
 
-    def _question(self, message: Message) -> Question:
+    def _question(self, message: JsonRpcMessage) -> FrameQuestion:
         content = content_of(message, self._server.name)
-        more = {"server_key": self._server.key}
         left_out = self._schemas.left_out(message.params.get("name"))
-        if left_out:
-            more["left_out"] = left_out
-        details = (f"MCP server: {self._server.name}",)
-        return Question(message, (content,), details, more=more)
+        asked = Question(
+            QuestionKind.JUDGE,
+            Context.MCP,
+            (content,),
+            (f"MCP server: {self._server.name}",),
+            tool=CalledTool(self._server.key, left_out or ""),
+        )
+        return FrameQuestion(message, asked)
 
-    def _may_ask(self, frame: Frame) -> bool:
+    def _may_ask(self, frame: MessageFrame) -> bool:
         """Remember requests that go to the server; False: they were refused."""
         if self._asked.is_full:
-            line = refusals(frame, Kind.REQUEST, _OWED)
+            line = refusals(frame, MessageKind.REQUEST, _OWED)
             if line is not None:
                 self._ways.to_client.send(line)
                 return False
         self._asked.add(frame)
         return True
 
-    def _decided(self, case: Case, question: Question, answer: Answer) -> None:
+    def _decided(
+        self, case: PendingFrame, question: FrameQuestion, answer: Answer
+    ) -> None:
         data = b""
         if not answer.blocked:
             try:
                 data = self._line(case) + b"\n"
             except ContentError as error:
-                answer = Answer(blocked=True, reason=str(error), event=answer.event)
+                answer = Answer(Decision.BLOCK, str(error), event=answer.event)
         if answer.blocked:
             self._refuse(case, case.frame, answer, question.about)
         elif not self._may_ask(case.frame):
             data = b""
         self._calls.send(case, data)
 
-    def _line(self, case: Case) -> bytes:
+    def _line(self, case: PendingFrame) -> bytes:
         """The line that goes on; raises ContentError when it must not."""
         made = [
             (message, contents[0])
@@ -109,42 +122,46 @@ class ClientSide:
         return line
 
     def _refuse(
-        self, case: Case, frame: Frame, answer: Answer, about: Message | None
+        self,
+        case: PendingFrame,
+        frame: MessageFrame,
+        answer: Answer,
+        about: JsonRpcMessage | None,
     ) -> None:
-        line = refusals(frame, Kind.REQUEST, answer, about)
+        line = refusals(frame, MessageKind.REQUEST, answer, about)
         if line is not None:
             case.owner.to_client.send(line)
 
-    def _is_cancelled(self, frame: Frame) -> bool:
+    def _is_cancelled(self, frame: MessageFrame) -> bool:
         """Take back what is cancelled; True when the server needs not know of it."""
         unknown = False
         for message in _cancellations(frame.messages):
-            with suppress(FrameError):
+            with suppress(MessageError):
                 key = key_of(message.params.get("requestId"))
-                case = self._calls.take_back((Kind.REQUEST, key))
+                case = self._calls.take_back((MessageKind.REQUEST, key))
                 if case is not None:
                     self._refuse_others(case, key)
                     self._calls.send(case, b"")
                     unknown = not frame.is_batch
                 else:
-                    held = self._results.take_back((Kind.RESPONSE, key))
+                    held = self._results.take_back((MessageKind.RESPONSE, key))
                     if held is not None:
                         self._results.send(held, b"")
                     self._asked.cancel(key)
         return unknown
 
-    def _refuse_others(self, case: Case, cancelled: object) -> None:
+    def _refuse_others(self, case: PendingFrame, cancelled: object) -> None:
         """Answer what was in one batch with what is cancelled; that has no answer."""
         frame = case.frame
         rest = tuple(
             each
             for each in frame.messages
-            if each.kind is Kind.REQUEST and key_of(each.id) != cancelled
+            if each.kind is MessageKind.REQUEST and key_of(each.id) != cancelled
         )
         if rest:
-            others = Frame(frame.line, rest, frame.is_batch)
+            others = MessageFrame(frame.line, rest, frame.is_batch)
             self._refuse(case, others, _CANCELLED, None)
 
 
-def _cancellations(messages: Sequence[Message]) -> list[Message]:
+def _cancellations(messages: Sequence[JsonRpcMessage]) -> list[JsonRpcMessage]:
     return [each for each in messages if each.method == "notifications/cancelled"]

@@ -12,17 +12,17 @@ from enum import StrEnum
 from typing import Any
 
 from redlane.errors import RedlaneError
-from redlane.policies.strictjson import JsonError, parse_json
+from redlane.wire.strict_json import JsonError, parse_json
 
 __all__ = [
     "ENVELOPE",
     "MOST_BYTES",
-    "Frame",
-    "FrameError",
+    "JsonRpcMessage",
     "Key",
-    "Kind",
     "Lines",
-    "Message",
+    "MessageError",
+    "MessageFrame",
+    "MessageKind",
     "key_of",
     "read_frame",
 ]
@@ -53,11 +53,11 @@ Key = tuple[str, object]
 """An id, so that `1` and `"1"` are two and `true` is none."""
 
 
-class FrameError(RedlaneError):
+class MessageError(RedlaneError):
     """A line that is no message, or that two readers could understand differently."""
 
 
-class Kind(StrEnum):
+class MessageKind(StrEnum):
     """What a message is, by JSON-RPC."""
 
     REQUEST = "request"
@@ -66,18 +66,18 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class JsonRpcMessage:
     """One message; `place` is where it stands in its batch, None outside of one."""
 
     body: Mapping[str, Any]
     place: int | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> MessageKind:
         """What has a method is a call, whatever else it has."""
         if "method" not in self.body:
-            return Kind.RESPONSE
-        return Kind.REQUEST if "id" in self.body else Kind.NOTIFICATION
+            return MessageKind.RESPONSE
+        return MessageKind.REQUEST if "id" in self.body else MessageKind.NOTIFICATION
 
     @property
     def method(self) -> object:
@@ -97,44 +97,44 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class MessageFrame:
     """A line and the messages in it; `line` has no line break at its end."""
 
     line: bytes
-    messages: tuple[Message, ...]
+    messages: tuple[JsonRpcMessage, ...]
     is_batch: bool = False
 
     @property
     def is_ordered(self) -> bool:
         """Whether nothing may overtake it: it is notifications and nothing else."""
-        return all(each.kind is Kind.NOTIFICATION for each in self.messages)
+        return all(each.kind is MessageKind.NOTIFICATION for each in self.messages)
 
 
-def read_frame(line: bytes, *, in_lines: bool = True) -> Frame:
-    """The messages of one line; raises FrameError.
+def read_frame(line: bytes, *, in_lines: bool = True) -> MessageFrame:
+    """The messages of one line; raises MessageError.
 
     `in_lines`: line breaks part messages; where they do not, they are white space.
     """
     if line.startswith(_BYTE_ORDER_MARK):
-        raise FrameError("a message with a byte order mark")
+        raise MessageError("a message with a byte order mark")
     if in_lines and b"\r" in line:
         # Some readers end a line there, and would find other messages than we do.
-        raise FrameError("a message with a line break inside")
+        raise MessageError("a message with a line break inside")
     line = _HALF.sub(_whole, line) if _MAYBE_HALF.search(line) else line
     try:
         value = parse_json(line)
     except JsonError as error:
         # Clients are told why, and a key in it would be a text that nobody judged.
         why = _QUOTED.sub("", str(error))
-        raise FrameError(f"no strict JSON: {why}") from None
+        raise MessageError(f"no strict JSON: {why}") from None
     if isinstance(value, dict):
-        return Frame(line, (_message(value, None),))
+        return MessageFrame(line, (_message(value, None),))
     if not isinstance(value, list):
-        raise FrameError("neither a message nor a batch of them")
+        raise MessageError("neither a message nor a batch of them")
     if len(value) > _MOST_MESSAGES:
-        raise FrameError(f"a batch of more than {_MOST_MESSAGES} messages")
+        raise MessageError(f"a batch of more than {_MOST_MESSAGES} messages")
     messages = tuple(_message(each, place) for place, each in enumerate(value))
-    return Frame(line, messages, is_batch=True)
+    return MessageFrame(line, messages, is_batch=True)
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:
@@ -142,21 +142,21 @@ def _whole(escape: re.Match[bytes]) -> bytes:
     return escape[0] if escape["half"] is None else b"\\ufffd"
 
 
-def _message(value: object, place: int | None) -> Message:
+def _message(value: object, place: int | None) -> JsonRpcMessage:
     if not isinstance(value, dict):
-        raise FrameError("a batch with something in it that is no message")
+        raise MessageError("a batch with something in it that is no message")
     _check_names(value, _FIELDS)
     if "id" in value:
         key_of(value["id"])
     if "method" in value and not value.keys().isdisjoint(("result", "error")):
-        raise FrameError("a message that is a call and an answer at once")
-    message = Message(value, place)
-    if message.kind is not Kind.RESPONSE and not isinstance(message.method, str):
-        raise FrameError("a message whose method is no text")
+        raise MessageError("a message that is a call and an answer at once")
+    message = JsonRpcMessage(value, place)
+    if message.kind is not MessageKind.RESPONSE and not isinstance(message.method, str):
+        raise MessageError("a message whose method is no text")
     if message.method == "tools/call":
         _check_names(message.params, _CALL_FIELDS)
     elif _is_misspelt(message.method):
-        raise FrameError("a message whose method some take for another")
+        raise MessageError("a message whose method some take for another")
     return message
 
 
@@ -172,16 +172,16 @@ def _check_names(value: Mapping[str, Any], known: frozenset[str]) -> None:
     """Refuse a field that differs from a known one in case: some readers take it."""
     for name in value:
         if name not in known and name.casefold() in known:
-            raise FrameError(f"a message with the field {name!r}")
+            raise MessageError(f"a message with the field {name!r}")
 
 
 def key_of(value: object) -> Key:
-    """What an id is known by; raises FrameError for what is none."""
+    """What an id is known by; raises MessageError for what is none."""
     if value is None or isinstance(value, str):
         return ("text", value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return ("number", value)
-    raise FrameError("a message whose id is neither a text nor a number")
+    raise MessageError("a message whose id is neither a text nor a number")
 
 
 class Lines:
@@ -196,7 +196,7 @@ class Lines:
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """The lines that are whole now, without their line breaks.
 
-        Raises FrameError as soon as one is too long, whole or not.
+        Raises MessageError as soon as one is too long, whole or not.
         """
         self._buffer += piece
         start = 0
@@ -216,4 +216,4 @@ class Lines:
 
     def _check(self, length: int) -> None:
         if length > self._most:
-            raise FrameError(f"a message of more than {self._most} bytes")
+            raise MessageError(f"a message of more than {self._most} bytes")

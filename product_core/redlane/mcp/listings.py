@@ -10,14 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from redlane.mcp.asking import Answer
-from redlane.mcp.carriers import carried
-from redlane.mcp.frames import Frame, Message
-from redlane.mcp.holding import Case, Docket, Question, Ways
+from redlane.mcp.frames import JsonRpcMessage, MessageFrame
+from redlane.mcp.message_texts import carried
+from redlane.mcp.ordered_writer import Writer
+from redlane.mcp.pending import FrameQuestion, PendingFrame, PendingFrames, Writers
 from redlane.mcp.schemas import Schemas
 from redlane.mcp.served import Served
-from redlane.mcp.stream import Way
 from redlane.mcp.tool_lists import ToolPlace, has_more, listed, without
+from redlane.model.policy import Context
+from redlane.wire.answer import Answer
+from redlane.wire.question import Listed, Question, QuestionKind, Step
 
 __all__ = ["Listings"]
 
@@ -25,8 +27,8 @@ _MOST_TRIES = 3
 _MOST_NOTES = 1_000
 _IN_ORDER = frozenset({"pinned", "new"})
 
-Ask = Callable[[Frame], Question]
-Finish = Callable[[Case, Question, Answer], None]
+Ask = Callable[[MessageFrame], FrameQuestion]
+Finish = Callable[[PendingFrame, FrameQuestion, Answer], None]
 
 
 @dataclass(slots=True)
@@ -38,7 +40,7 @@ class _Listing:
 
     messages: tuple[int, ...]
     ask: Ask
-    asked: Question
+    asked: FrameQuestion
     tries: int = 0
     is_parted: bool = False
     has_new: bool = False
@@ -62,7 +64,7 @@ class Listings:
     def __init__(
         self,
         server: Served,
-        results: Docket,
+        results: PendingFrames,
         schemas: Schemas,
         note: Callable[[str], None],
         finish: Finish,
@@ -79,35 +81,44 @@ class Listings:
         self._noted: set[tuple[str, str]] = set()
 
     def take(
-        self, frame: Frame, messages: Sequence[int], ask: Ask, way: Way, owner: Ways
+        self,
+        frame: MessageFrame,
+        messages: Sequence[int],
+        ask: Ask,
+        way: Writer,
+        owner: Writers,
     ) -> None:
         """Judge a frame that lists tools in some of its messages."""
         listing = _Listing(tuple(messages), ask, ask(frame))
-        question = self._tools(frame, listing, "look")
+        question = self._tools(frame, listing, Step.LOOK)
         then = partial(self._looked, listing)
         self._results.judge(frame, [question], then, way, owner)
 
     def _tools(
         self,
-        frame: Frame,
+        frame: MessageFrame,
         listing: _Listing,
-        step: str,
+        step: Step,
         tools: Sequence[ToolPlace] | None = None,
-    ) -> Question:
+    ) -> FrameQuestion:
         """What is asked of some tools, or of all that are listed."""
-        more = {
-            "kind": "tools",
-            "step": step,
-            "server": self._server.name,
-            "started": list(self._server.started),
-            "is_last": not has_more(frame, listing.messages),
-        }
+        from_where = Listed(
+            step,
+            self._server.name,
+            tuple(self._server.started),
+            is_last=not has_more(frame, listing.messages),
+        )
         tools = listed(frame, listing.messages) if tools is None else tools
-        blobs = [each.data for each in tools]
-        return Question(None, tuple(blobs), (), 0, more)
+        blobs = tuple(each.data for each in tools)
+        asked = Question(QuestionKind.TOOLS, Context.INBOUND, blobs, listed=from_where)
+        return FrameQuestion(None, asked)
 
     def _looked(
-        self, listing: _Listing, case: Case, question: Question, answer: Answer
+        self,
+        listing: _Listing,
+        case: PendingFrame,
+        question: FrameQuestion,
+        answer: Answer,
     ) -> None:
         """Leave out what is not as it was pinned."""
         tools = listed(case.frame, listing.messages)
@@ -124,7 +135,7 @@ class Listings:
         self._leave_out(case, bad)
         self._judge(listing, case)
 
-    def _judge(self, listing: _Listing, case: Case) -> None:
+    def _judge(self, listing: _Listing, case: PendingFrame) -> None:
         """Have what is left judged as a whole."""
         case.rewritten.clear()
         listing.asked = listing.ask(case.frame)
@@ -132,12 +143,16 @@ class Listings:
         self._results.go_on(case, listing.asked, then)
 
     def _judged(
-        self, listing: _Listing, case: Case, question: Question, answer: Answer
+        self,
+        listing: _Listing,
+        case: PendingFrame,
+        question: FrameQuestion,
+        answer: Answer,
     ) -> None:
         tools = listed(case.frame, listing.messages)
         if not answer.blocked:
             self._pin(listing, case, answer)
-        elif answer.failed or listing.is_parted or not tools:
+        elif answer.refused or listing.is_parted or not tools:
             self._finish(case, question, answer)
         else:
             listing.is_parted = True
@@ -147,10 +162,10 @@ class Listings:
     def _parted(
         self,
         listing: _Listing,
-        asked: Question,
+        asked: FrameQuestion,
         whole: Answer,
-        case: Case,
-        _: Question,
+        case: PendingFrame,
+        _: FrameQuestion,
         answer: Answer,
     ) -> None:
         """Leave out what is blocked by itself, and have the rest judged again."""
@@ -161,15 +176,15 @@ class Listings:
         if not bad:
             self._finish(case, asked, whole)
             return
-        question = self._tools(case.frame, listing, "block", [e.tool for e in bad])
+        question = self._tools(case.frame, listing, Step.BLOCK, [e.tool for e in bad])
         self._results.go_on(case, question, partial(self._blocked, listing, bad))
 
     def _blocked(
         self,
         listing: _Listing,
         bad: Sequence[_Bad],
-        case: Case,
-        question: Question,
+        case: PendingFrame,
+        question: FrameQuestion,
         answer: Answer,
     ) -> None:
         """Go on without what is blocked, once that is known for every other call."""
@@ -179,12 +194,12 @@ class Listings:
         self._leave_out(case, bad)
         self._judge(listing, case)
 
-    def _pin(self, listing: _Listing, case: Case, judged: Answer) -> None:
+    def _pin(self, listing: _Listing, case: PendingFrame, judged: Answer) -> None:
         """Have what is new pinned before anybody sees it."""
         if not listing.has_new:
             self._pass(listing, case, judged)
             return
-        question = self._tools(case.frame, listing, "pin")
+        question = self._tools(case.frame, listing, Step.PIN)
         then = partial(self._pinned, listing, judged)
         self._results.go_on(case, question, then)
 
@@ -192,26 +207,26 @@ class Listings:
         self,
         listing: _Listing,
         judged: Answer,
-        case: Case,
-        _: Question,
+        case: PendingFrame,
+        _: FrameQuestion,
         answer: Answer,
     ) -> None:
         if not answer.blocked:
             self._pass(listing, case, judged)
         elif answer.again and listing.tries < _MOST_TRIES:
             listing.tries += 1
-            question = self._tools(case.frame, listing, "look")
+            question = self._tools(case.frame, listing, Step.LOOK)
             self._results.go_on(case, question, partial(self._looked, listing))
         else:
             self._finish(case, listing.asked, answer)
 
-    def _pass(self, listing: _Listing, case: Case, judged: Answer) -> None:
+    def _pass(self, listing: _Listing, case: PendingFrame, judged: Answer) -> None:
         """Let the client have what is left."""
         for tool in listed(case.frame, listing.messages):
             self._schemas.let_in(tool.name)
         self._finish(case, listing.asked, judged)
 
-    def _leave_out(self, case: Case, tools: Sequence[_Bad]) -> None:
+    def _leave_out(self, case: PendingFrame, tools: Sequence[_Bad]) -> None:
         case.frame = without(case.frame, [each.tool for each in tools])
         for each in tools:
             name, why = each.tool.name, each.why
@@ -223,17 +238,23 @@ class Listings:
                 self._note(f"left out tool {name!r} of MCP server {server}: {why}")
 
 
-def _parts(tools: Sequence[ToolPlace], question: Question) -> Question:
+def _parts(tools: Sequence[ToolPlace], question: FrameQuestion) -> FrameQuestion:
     """The question which tools would be blocked, each by itself."""
     blobs: list[bytes] = []
     parts = []
     for tool in tools:
-        message = Message({"result": {"tools": [tool.value]}})
-        found = carried(Frame(b"", (message,)))
+        message = JsonRpcMessage({"result": {"tools": [tool.value]}})
+        found = carried(MessageFrame(b"", (message,)))
         blobs += [*found.values, *found.texts]
-        parts.append([len(found.values), len(found.texts)])
-    more = {"kind": "parts", "parts": parts}
-    return Question(None, tuple(blobs), question.details, 0, more)
+        parts.append((len(found.values), len(found.texts)))
+    asked = Question(
+        QuestionKind.PARTS,
+        Context.INBOUND,
+        tuple(blobs),
+        question.asked.details,
+        parts=tuple(parts),
+    )
+    return FrameQuestion(None, asked)
 
 
 def _whole(answer: Answer) -> Answer:
@@ -241,4 +262,4 @@ def _whole(answer: Answer) -> Answer:
     if answer.blocked:
         return answer
     reason = "what is pinned of its tools is not known"
-    return Answer(blocked=True, reason=reason, failed=True)
+    return Answer.unanswered(reason)

@@ -3,20 +3,20 @@
 import time
 from contextlib import suppress
 
-from redlane.contexts.shell.client.message import tell
 from redlane.mcp.answers import abandoned, broken, refusals
 from redlane.mcp.asked import Asked
-from redlane.mcp.asking import Answer, Questions, find_socket
 from redlane.mcp.child import Server, end_server
 from redlane.mcp.client_side import ClientSide
-from redlane.mcp.frames import FrameError, Kind, Lines, read_frame
-from redlane.mcp.holding import Docket, Ways
+from redlane.mcp.daemon import questions
+from redlane.mcp.frames import Lines, MessageError, MessageKind, read_frame
 from redlane.mcp.loop import Inlet, Loop, Outlet
+from redlane.mcp.ordered_writer import OrderedWriter
+from redlane.mcp.pending import PendingFrames, Writers
 from redlane.mcp.schemas import Schemas
 from redlane.mcp.served import Served
 from redlane.mcp.server_side import ServerSide
-from redlane.mcp.stream import Stream
-from redlane.model.policy import Context
+from redlane.messages import tell
+from redlane.wire.answer import Answer
 
 __all__ = ["Pump"]
 
@@ -43,15 +43,15 @@ class Pump:
         self._server = server
         self._name = served.name
         self._loop = loop = Loop()
-        self._questions = Questions(loop, find_socket)
+        self._questions = questions()
         self._asked = Asked()
         self._client_out = Outlet(loop, client[1], self._lose_client)
         self._server_in = Outlet(loop, server.stdin.fileno(), self._lose_input)
-        self._to_client = Stream(self._client_out)
-        self._to_server = Stream(self._server_in)
-        ways = Ways(self._to_client, self._to_server)
-        calls = Docket(self._questions, Context.MCP)
-        results = Docket(self._questions, Context.INBOUND)
+        self._to_client = OrderedWriter(self._client_out)
+        self._to_server = OrderedWriter(self._server_in)
+        ways = Writers(self._to_client, self._to_server)
+        calls = PendingFrames(loop, self._questions)
+        results = PendingFrames(loop, self._questions)
         self._calls, self._results = calls, results
         schemas = Schemas()
         self._client = ClientSide(served, self._asked, calls, results, ways, schemas)
@@ -95,7 +95,7 @@ class Pump:
                     self._client.take(read_frame(line))
                 if self._over:
                     return
-        except FrameError as error:
+        except MessageError as error:
             self._to_client.send(broken(str(error)))
             self._give_up(f"the client sent {error}")
 
@@ -105,7 +105,7 @@ class Pump:
                 self._answers.take(line)
                 if self._over:
                     return
-        except FrameError as error:
+        except MessageError as error:
             self._give_up(f"MCP server {self._name} sent {error}")
 
     def _end_client(self) -> None:
@@ -144,13 +144,17 @@ class Pump:
         for each in self._asked.ids:
             self._to_client.send(abandoned(each, reason))
 
-    def _abandon(self, reason: str, *dockets: Docket) -> None:
+    def _abandon(self, reason: str, *pending: PendingFrames) -> None:
         """Take back what is held, and say so to who waits for it."""
-        answer = Answer(blocked=True, reason=reason, failed=True)
-        for docket in dockets:
-            kind = Kind.REQUEST if docket is self._calls else Kind.RESPONSE
-            for case in docket.close():
-                docket.send(case, b"")
+        answer = Answer.unanswered(reason)
+        for direction in pending:
+            kind = (
+                MessageKind.REQUEST
+                if direction is self._calls
+                else MessageKind.RESPONSE
+            )
+            for case in direction.close():
+                direction.send(case, b"")
                 line = refusals(case.frame, kind, answer)
                 if line is not None:
                     self._to_client.send(line)

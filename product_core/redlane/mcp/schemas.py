@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from redlane.errors import RedlaneError
-from redlane.mcp.frames import Frame, Kind
+from redlane.mcp.frames import MessageFrame, MessageKind
 from redlane.patterns import compile_pattern
 
 __all__ = ["PARAMETER", "Schemas"]
@@ -32,10 +32,10 @@ class Schemas:
         self._known: dict[str, Mapping[str, Any]] = {}
         self._left_out: dict[str, str] = {}
 
-    def learn(self, frame: Frame) -> None:
+    def learn(self, frame: MessageFrame) -> None:
         """Take up the tools that an answer lists."""
         for message in frame.messages:
-            if message.kind is not Kind.RESPONSE:
+            if message.kind is not MessageKind.RESPONSE:
                 continue
             for name, schema in _listed(message.body.get("result")):
                 if name in self._known or len(self._known) < _MOST_TOOLS:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redlane.mcp.frames import Frame, Message, read_frame
+from redlane.mcp.frames import JsonRpcMessage, MessageFrame, read_frame
 from redlane.mcp.respelling import elements, fields
 
 __all__ = ["ToolPlace", "has_more", "is_listing", "listed", "odd_field", "without"]
@@ -39,7 +39,7 @@ def is_listing(asked: str) -> bool:
     return asked == _METHOD or asked.startswith(f"{_METHOD} ")
 
 
-def odd_field(frame: Frame, messages: Sequence[int]) -> str:
+def odd_field(frame: MessageFrame, messages: Sequence[int]) -> str:
     """A field that only some readers take for `tools`, "" where there is none.
 
     Those that compare names without regard to case do.
@@ -52,7 +52,7 @@ def odd_field(frame: Frame, messages: Sequence[int]) -> str:
     return ""
 
 
-def listed(frame: Frame, messages: Sequence[int]) -> list[ToolPlace]:
+def listed(frame: MessageFrame, messages: Sequence[int]) -> list[ToolPlace]:
     """The tools in some messages of a frame, which answer requests to list them."""
     return [
         ToolPlace(index, place, value)
@@ -61,13 +61,13 @@ def listed(frame: Frame, messages: Sequence[int]) -> list[ToolPlace]:
     ]
 
 
-def has_more(frame: Frame, messages: Sequence[int]) -> bool:
+def has_more(frame: MessageFrame, messages: Sequence[int]) -> bool:
     """Whether any of these answers says that there is another page behind it."""
     results = (frame.messages[index].body.get("result") for index in messages)
     return any(isinstance(each, dict) and each.get("nextCursor") for each in results)
 
 
-def without(frame: Frame, tools: Sequence[ToolPlace]) -> Frame:
+def without(frame: MessageFrame, tools: Sequence[ToolPlace]) -> MessageFrame:
     """The frame without some tools, all else byte for byte."""
     dropped: dict[int, set[int]] = {}
     for each in tools:
@@ -84,7 +84,7 @@ def without(frame: Frame, tools: Sequence[ToolPlace]) -> Frame:
     return read_frame("".join((*made, text[done:])).encode(), in_lines=False)
 
 
-def _tools(message: Message) -> list[object]:
+def _tools(message: JsonRpcMessage) -> list[object]:
     result = message.body.get("result")
     tools = result.get(_TOOLS) if isinstance(result, dict) else None
     return tools if isinstance(tools, list) else []

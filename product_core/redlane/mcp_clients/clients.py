@@ -7,13 +7,13 @@ from pathlib import Path
 from redlane.mcp_clients.edits import JSON, TOML, Syntax
 from redlane.mcp_clients.tree import UnreadableError
 
-__all__ = ["CLIENTS", "Client", "Place", "client_of"]
+__all__ = ["CLIENTS", "ConfigLocation", "McpClient", "client_of"]
 
 _SERVERS = (("mcpServers", "*"),)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConfigLocation:
     """A directory that a client reads, and the names of its files there.
 
     The directory is what the variable names, and otherwise lies below `base`: the
@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class McpClient:
     """A client. `servers` are the places of its servers, where `*` is any name.
 
     `project` are its files in a project, which others may share.
@@ -48,7 +48,7 @@ class Client:
 
     name: str
     title: str
-    user: tuple[Place, ...]
+    user: tuple[ConfigLocation, ...]
     project: tuple[str, ...]
     servers: tuple[tuple[str, ...], ...] = _SERVERS
     syntax: Syntax = JSON
@@ -69,46 +69,46 @@ class Client:
         return path.absolute() not in users and _ends(path, self.project)
 
 
-def _code(name: str) -> Place:
+def _code(name: str) -> ConfigLocation:
     names = ("mcp.json", "profiles/*/mcp.json")
-    return Place(names, f"{name}/User", is_configuration=True)
+    return ConfigLocation(names, f"{name}/User", is_configuration=True)
 
 
 CLIENTS = {
     client.name: client
     for client in (
-        Client(
+        McpClient(
             "claude",
             "Claude Code",
-            (Place((".claude.json",), variable="CLAUDE_CONFIG_DIR"),),
+            (ConfigLocation((".claude.json",), variable="CLAUDE_CONFIG_DIR"),),
             (".mcp.json",),
             (*_SERVERS, ("projects", "*", "mcpServers", "*")),
         ),
-        Client(
+        McpClient(
             "codex",
             "Codex",
-            (Place(("config.toml",), ".codex", "CODEX_HOME"),),
+            (ConfigLocation(("config.toml",), ".codex", "CODEX_HOME"),),
             (".codex/config.toml",),
             (("mcp_servers", "*"),),
             TOML,
         ),
-        Client(
+        McpClient(
             "gemini",
             "Gemini CLI",
-            (Place(("settings.json",), ".gemini"),),
+            (ConfigLocation(("settings.json",), ".gemini"),),
             (".gemini/settings.json",),
         ),
-        Client(
+        McpClient(
             "qwen",
             "Qwen Code",
-            (Place(("settings.json",), ".qwen"),),
+            (ConfigLocation(("settings.json",), ".qwen"),),
             (".qwen/settings.json",),
         ),
-        Client(
+        McpClient(
             "opencode",
             "opencode",
             (
-                Place(
+                ConfigLocation(
                     ("opencode.json", "opencode.jsonc", "config.json"),
                     "opencode",
                     is_configuration=True,
@@ -118,13 +118,13 @@ CLIENTS = {
             (("mcp", "*"),),
             joined=True,
         ),
-        Client(
+        McpClient(
             "cursor",
             "Cursor",
-            (Place(("mcp.json",), ".cursor"),),
+            (ConfigLocation(("mcp.json",), ".cursor"),),
             (".cursor/mcp.json",),
         ),
-        Client(
+        McpClient(
             "vscode",
             "VS Code",
             (_code("Code"), _code("Code - Insiders"), _code("VSCodium")),
@@ -136,7 +136,7 @@ CLIENTS = {
 """Every client that is known, by the name that `--client` takes."""
 
 
-def client_of(path: Path, chosen: Sequence[Client]) -> Client | None:
+def client_of(path: Path, chosen: Sequence[McpClient]) -> McpClient | None:
     """Which of the chosen clients reads a file; None when that cannot be told.
 
     The name says it, and else what is in it, of which Claude Code's form is common.

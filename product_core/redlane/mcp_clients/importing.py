@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redlane.errors import RedlaneError
-from redlane.mcp_clients.clients import CLIENTS, Client
+from redlane.mcp_clients.clients import CLIENTS, McpClient
 from redlane.mcp_clients.difference import difference
 from redlane.mcp_clients.files import ConfigurationFile, RefusedError, read_file
 from redlane.mcp_clients.records import Record, Records, digest_of
@@ -48,7 +48,7 @@ class Importing:
         self._ours = ours
         self._dry = dry
 
-    def put_through(self, path: Path, client: Client, program: str) -> Report | None:
+    def put_through(self, path: Path, client: McpClient, program: str) -> Report | None:
         """Have the servers of a file go through `program`; None without such a file."""
         try:
             file = read_file(path)
@@ -68,7 +68,7 @@ class Importing:
         )
 
     def _put(
-        self, file: ConfigurationFile, client: Client, done: Rewritten
+        self, file: ConfigurationFile, client: McpClient, done: Rewritten
     ) -> Path | None:
         """Write the file; where its copy is."""
         data = done.text.encode(_CODING)

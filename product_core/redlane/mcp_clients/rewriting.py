@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redlane.mcp_clients.clients import Client
+from redlane.mcp_clients.clients import McpClient
 from redlane.mcp_clients.edits import Edit, Syntax, applied
 from redlane.mcp_clients.tree import Node, UnreadableError, alike
 from redlane.mcp_clients.wrapping import Server, Through
@@ -49,7 +49,7 @@ class Rewritten:
 
 
 def put_through(
-    text: str, client: Client, program: str, ours: Callable[[str], bool]
+    text: str, client: McpClient, program: str, ours: Callable[[str], bool]
 ) -> Rewritten:
     """Have every server go through `program`; `ours` says which commands are Redlane.
 
@@ -86,7 +86,7 @@ def put_through(
 
 def give_back(
     text: str,
-    client: Client,
+    client: McpClient,
     wrapped: Sequence[Wrapped],
     ours: Callable[[str], bool],
 ) -> Rewritten:
@@ -127,7 +127,7 @@ def give_back(
 
 
 def _servers(
-    text: str, root: Node, client: Client
+    text: str, root: Node, client: McpClient
 ) -> list[tuple[tuple[str, ...], Server]]:
     return [
         (place, Server(text, node, client.syntax, client.joined))

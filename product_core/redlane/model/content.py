@@ -64,12 +64,14 @@ class SystemCall:
     """An intercepted system call; a path of None could not be read.
 
     `paths` holds every candidate, literal and canonical; `details` what else a checker
-    is told (args, pid, ppid, command, session).
+    is told (args, pid, ppid, command, session). `changed` are the true paths of what it
+    would make, change or remove.
     """
 
     name: str
     paths: tuple[str | None, ...] = ()
     details: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    changed: tuple[str | None, ...] = ()
 
 
 def readable(data: bytes) -> bytes:

@@ -18,6 +18,7 @@ class Kind(StrEnum):
     INTEGER = "a whole number"
     SIZE = 'a size such as "8MB" (B, KB, MB or GB)'
     ADDRESS = 'a loopback address such as "127.0.0.1:8080"'
+    REVIEWERS = "an array of names, or of objects with a `name` and perhaps a `type`"
     OBJECT = "an object"
     ANY = "any value"
 

@@ -93,6 +93,8 @@ class Role:
 
     `namespaces`: its sessions may enter new namespaces. `ebpf`: what can be is held by
     eBPF programs as well. Both are about sessions whose system calls are judged.
+    `writable`: the only places where its sessions may change files; None: any.
+    `hidden`: places that they may not read, but by the programs that own them.
     """
 
     name: str
@@ -100,5 +102,7 @@ class Role:
     is_dynamic: bool = False
     namespaces: bool = False
     ebpf: bool = False
+    writable: tuple[str, ...] | None = None
+    hidden: tuple[str, ...] = ()
     description: str | None = None
     source: str = ""

@@ -5,7 +5,9 @@ derived from it (policy format: Inbound scanning settings; settings.json).
 """
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from redlane.model.field import Field, Kind
@@ -14,6 +16,7 @@ __all__ = [
     "GROUPS",
     "SETTINGS",
     "InboundScan",
+    "Juror",
     "Proxy",
     "Review",
     "Settings",
@@ -104,6 +107,14 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class Juror:
+    """One whose Allow counts; of type `plugin` it is a plugin's reviewer."""
+
+    name: str
+    type: str = "plugin"
+
+
+@dataclass(frozen=True, slots=True)
 class Review:
     """`review`: what becomes of the yellow lane."""
 
@@ -120,9 +131,9 @@ class Review:
         default="block",
         choices=("block", "allow"),
     )
-    jury: tuple[str, ...] = _setting(
-        Kind.STRINGS,
-        "the reviewers, by name, that are asked before a person",
+    jury: tuple[Juror, ...] = _setting(
+        Kind.REVIEWERS,
+        "the reviewers of plugins, by name, that may allow what is held, together",
         default=(),
     )
 
@@ -169,10 +180,16 @@ class Settings:
     review: Review = Review()
     proxy: Proxy = Proxy()
     system: System = System()
+    plugins: Mapping[str, Mapping[str, object] | None] = dataclasses.field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    """`plugins`: what match types read, by their names; None where it is wrong."""
 
 
 GROUPS: dict[str, type] = {
-    each.name: type(each.default) for each in dataclasses.fields(Settings)
+    each.name: type(each.default)
+    for each in dataclasses.fields(Settings)
+    if dataclasses.is_dataclass(each.default)
 }
 """The dataclass of each group of settings."""
 

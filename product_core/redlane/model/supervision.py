@@ -23,6 +23,7 @@ __all__ = [
     "GuardOptions",
     "Judge",
     "Ruling",
+    "Starts",
 ]
 
 
@@ -103,18 +104,49 @@ class Judge(Protocol):
         ...
 
 
+class Starts(Protocol):
+    """What sees every program of a session once it stands, before it runs.
+
+    A call of execve or execveat that is allowed is handed over to it and not answered.
+    One with `token` as its last argument is its own, and is not judged: it makes the
+    guarded shell, whose path is `program`, of another shell.
+    """
+
+    @property
+    def token(self) -> int:
+        """The sixth argument of its own calls; nobody in the session has it."""
+        ...
+
+    @property
+    def program(self) -> bytes:
+        """The canonical path of what its own calls execute."""
+        ...
+
+    def let_go(self, call: int, thread: int) -> None:
+        """Let a call (the id of its notification) go on; raises OSError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class GuardOptions:
     """What a role says about its sessions beside its policies.
 
     `namespaces`: processes may enter new namespaces, in which calls that would be
     emulated are judged and then left to the kernel. `ebpf`: use what runs in it.
+    `starts`: what is to see the programs that are started; None leaves them alone.
+    `places`: the judge is asked about every call that changes files. `is_shell`: the
+    session's own program is a shell, so that its calls are those of a command.
+    `coreless`: no process gets a core file; its limit is zero from the start and stays.
     """
 
     session: str = ""
     namespaces: bool = False
     ebpf: bool = False
     details: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    starts: Starts | None = None
+    places: bool = False
+    is_shell: bool = False
+    coreless: bool = False
 
 
 class Guard(Protocol):

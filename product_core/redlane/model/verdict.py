@@ -1,7 +1,9 @@
 """The answer to one piece of content (policy format: What the service does)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 
 __all__ = ["Decision", "Lane", "Verdict"]
 
@@ -57,6 +59,7 @@ class Verdict:
     Modify's. `ruleset` is the digest of the rules that judged. `kill` is true when the
     Block that matched a system call asks for the process to be killed. `restriction`
     is true when `policy` is one that a user added to the session, not one of the role.
+    `score` and `details` are what the match type of `policy` told besides, bounded.
     """
 
     decision: Decision
@@ -70,6 +73,8 @@ class Verdict:
     ruleset: str = ""
     kill: bool = False
     restriction: bool = False
+    score: float | None = None
+    details: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
     def document(self) -> dict[str, object]:
         """The JSON object that `redlane validate` prints and the control API answers.
@@ -88,4 +93,6 @@ class Verdict:
             "context": self.context,
             "modified_by": self.modified_by,
             "suggestion": self.suggestion,
+            "score": self.score,
+            "details": dict(self.details),
         }

@@ -32,9 +32,8 @@ def check_document(
     table: Table,
     conditions: Iterable[Condition],
     document: Document,
-    extra: Iterable[str] = (),
 ) -> list[Violation]:
-    """All that is wrong with an object; `extra` names fields known beyond the table.
+    """All that is wrong with an object.
 
     A field given as null is as if it were absent. A condition is left out when a field
     that it reads has the wrong form: that is told already.
@@ -42,7 +41,7 @@ def check_document(
     found = [
         each
         for name, value in document.items()
-        for each in _field_violations(table, name, value, extra)
+        for each in _field_violations(table, name, value)
     ]
     wrong = {each.field for each in found if each.is_error}
     missing = [
@@ -63,16 +62,14 @@ def check_document(
     return found
 
 
-def _field_violations(
-    table: Table, name: str, value: object, extra: Iterable[str]
-) -> Iterable[Violation]:
+def _field_violations(table: Table, name: str, value: object) -> Iterable[Violation]:
     field = table.get(name)
     if field is not None:
         problem = None if value is None else value_problem(field, value)
         if problem:
             yield _error(name, problem)
-    elif name not in extra:
-        near = near_miss(name, (*table, *extra))
+    else:
+        near = near_miss(name, tuple(table))
         if near:
             yield _error(near, f"unknown field {short(name)}: did you mean `{near}`?")
         else:

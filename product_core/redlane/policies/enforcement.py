@@ -1,4 +1,4 @@
-"""Warnings about policies that name system calls: who holds them, and how.
+"""Warnings about policies and roles that name system calls: who holds them, and how.
 
 Such policies load on every machine, so that `redlane validate` judges them everywhere;
 where nothing enforces them, a person has to know.
@@ -6,12 +6,13 @@ where nothing enforces them, a person has to know.
 
 from collections.abc import Iterable, Iterator
 
-from redlane.model.policy import Action, Context, Policy
+from redlane.model.policy import Action, Context, Policy, Role
 from redlane.model.problem import Finding, Severity
-from redlane.plugins import CONTEXT_PACKAGES, Plugins
+from redlane.plugin_shapes import CONTEXT_PACKAGES
+from redlane.plugins import Plugins
 from redlane.policies.syscalls import syscalls_of, takes_part
 
-__all__ = ["find_unenforced", "missing_context"]
+__all__ = ["find_loose", "find_unbound", "find_unenforced", "missing_context"]
 
 _NAMED = 3
 """How many names a message lists before it counts the rest."""
@@ -39,6 +40,35 @@ def find_unenforced(policies: Iterable[Policy], plugins: Plugins) -> Iterator[Fi
                 "seccomp rule set enforces what carries an Allow"
             )
             yield Finding(Severity.WARNING, policy.source, policy.id, message)
+
+
+def find_unbound(roles: Iterable[Role], plugins: Plugins) -> Iterator[Finding]:
+    """Roles that tell where their sessions may write or read, with nothing to hold."""
+    missing = missing_context(plugins)
+    if missing is None:
+        return
+    for role in roles:
+        fields = [
+            *(["`writable`"] if role.writable is not None else []),
+            *(["`hidden`"] if role.hidden else []),
+        ]
+        if fields:
+            message = (
+                f"nothing holds its sessions to {' and '.join(fields)}, because "
+                f"{missing}; `redlane run` refuses the role"
+            )
+            yield Finding(Severity.WARNING, role.source, role.name, message)
+
+
+def find_loose(roles: Iterable[Role]) -> Iterator[Finding]:
+    """Roles that bind their sessions to places, and let them have other names."""
+    for role in roles:
+        if role.namespaces and (role.writable is not None or role.hidden):
+            message = (
+                "`namespaces` lets its sessions mount files elsewhere, where neither "
+                "`writable` nor `hidden` holds them"
+            )
+            yield Finding(Severity.WARNING, role.source, role.name, message)
 
 
 def missing_context(plugins: Plugins) -> str | None:

@@ -174,6 +174,20 @@ ROLE = _table(
         "hold system calls by eBPF programs as well, where the machine can",
         default=False,
     ),
+    Field(
+        "writable",
+        Kind.STRINGS,
+        "the only places where sessions may change files: paths, `~`, `.`, `@work`, "
+        "`@temporary`, `@caches`, `@agents`; with `!` in front, a place within that "
+        "they may not",
+    ),
+    Field(
+        "hidden",
+        Kind.STRINGS,
+        "places that sessions may not read: paths, `~`, `.`, `@keys`, `@cloud`, "
+        "`@tokens`, `@browsers`, `@passwords`; with `!` in front, a place within that "
+        "they may",
+    ),
 )
 
 LEGACY = _table(

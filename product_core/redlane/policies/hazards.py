@@ -1,13 +1,13 @@
 """What is legal but dangerous: warnings for a start and for `config check`."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from redlane.model.content import Reader
 from redlane.model.matching import MatchType
 from redlane.model.policy import Action, Context, Policy, Role
 from redlane.model.problem import Finding, Severity
-from redlane.model.settings import Settings
+from redlane.model.settings import Juror, Settings
 from redlane.policies.asking import matches_all
 from redlane.policies.syscalls import is_path_filter
 
@@ -38,6 +38,7 @@ def find_hazards(
     match_types: Mapping[str, MatchType],
     settings: Settings,
     settings_file: str,
+    reviewers: Collection[str] = (),
 ) -> Iterator[Finding]:
     """Broad Allows, inbound policies that cannot see HTTPS, and reviewers not there."""
     policies = list(policies)
@@ -51,7 +52,8 @@ def find_hazards(
             f"{_some('inbound policy', 'inbound policies', inbound)} cannot see HTTPS "
             "responses: set `tls.intercept` to true",
         )
-    if jury := list(settings.review.jury):
+    known = {Juror(each) for each in reviewers}
+    if jury := [each.name for each in settings.review.jury if each not in known]:
         # Whoever sets it relies on somebody looking before the time is up.
         yield Finding(
             Severity.WARNING,

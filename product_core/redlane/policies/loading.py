@@ -14,11 +14,17 @@ from redlane.model.problem import Finding, Severity
 from redlane.model.settings import Settings
 from redlane.paths import Paths
 from redlane.plugins import Plugins
-from redlane.policies.enforcement import find_unenforced, missing_context
+from redlane.policies.enforcement import (
+    find_loose,
+    find_unbound,
+    find_unenforced,
+    missing_context,
+)
 from redlane.policies.hazards import find_hazards
 from redlane.policies.loaded import Loaded
 from redlane.policies.nearness import nearest, short
 from redlane.policies.parsing import ParsedPolicy, ParsedRole, parse_policy, parse_role
+from redlane.policies.plugin_settings import settings_tables, with_settings
 from redlane.policies.references import Checked, check_references
 from redlane.policies.ruleset import RuleSet
 from redlane.policies.settings import parse_settings
@@ -41,7 +47,10 @@ def load(
     to does not matter.
     """
     sources = read_sources(paths)
-    settings, of_settings = parse_settings(sources.settings, str(paths.settings))
+    settings, of_settings = parse_settings(
+        sources.settings, str(paths.settings), settings_tables(plugins)
+    )
+    plugins = with_settings(plugins, settings.plugins)
     of_settings = [*sources.settings_findings, *of_settings]
     policies, of_policies = _parse(
         sources.policies, lambda order, entry: parse_policy(entry, order, plugins)
@@ -60,7 +69,7 @@ def load(
         *checked.findings,
         *_unknown_restrictions(roles, paths, only_roles),
     ]
-    ruleset = _ruleset(checked, plugins)
+    ruleset = _ruleset(checked, plugins, settings)
     findings.extend(_hazards(ruleset, settings, paths, plugins))
     nameless = (each for each in of_roles if not each.subject)
     return Loaded(
@@ -96,23 +105,31 @@ def _parse(
     return parsed, findings
 
 
-def _ruleset(checked: Checked, plugins: Plugins) -> RuleSet:
+def _ruleset(checked: Checked, plugins: Plugins, settings: Settings) -> RuleSet:
     """The rules; while two plugins claim one type, no role can be trusted."""
     roles = () if plugins.conflicts else checked.roles
     return RuleSet(
         policies=[each.policy for each in checked.policies if each.policy],
         roles=[each.role for each in roles if each.role],
         match_types=plugins.match_types,
-        digest=_digest(checked),
+        digest=_digest(checked, settings),
     )
 
 
-def _digest(checked: Checked) -> str:
-    """SHA-256 of all that was loaded; files and their order do not matter."""
-    content = {
+def _digest(checked: Checked, settings: Settings) -> str:
+    """SHA-256 of all that was loaded; files and their order do not matter.
+
+    What match types read of the settings is part of the rules.
+    """
+    content: dict[str, object] = {
         "policies": {each.id: each.entry.value for each in checked.policies},
         "roles": {each.name: each.entry.value for each in checked.roles},
     }
+    if settings.plugins:
+        content["settings"] = {
+            name: None if values is None else dict(values)
+            for name, values in settings.plugins.items()
+        }
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -126,8 +143,11 @@ def _hazards(
         plugins.match_types,
         settings,
         str(paths.settings),
+        plugins.reviewers,
     )
     yield from find_unenforced(ruleset.policies.values(), plugins)
+    yield from find_unbound(ruleset.roles.values(), plugins)
+    yield from find_loose(ruleset.roles.values())
 
 
 def _plugin_findings(plugins: Plugins) -> Iterator[Finding]:

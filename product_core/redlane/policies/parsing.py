@@ -1,7 +1,8 @@
 """One object of a policy or role file to a value, with everything wrong about it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from redlane.model.matching import MatchType
@@ -11,8 +12,11 @@ from redlane.plugins import Plugins
 from redlane.policies.asking import problems_of, service_problems
 from redlane.policies.documents import Violation, check_document
 from redlane.policies.effects import policy_effects
-from redlane.policies.fields import CONDITIONS, FORMAT_TYPES, POLICY, ROLE
+from redlane.policies.fields import CONDITIONS, FORMAT_TYPES, POLICY, ROLE, Table
 from redlane.policies.nearness import nearest, short
+from redlane.policies.own_fields import own_fields
+from redlane.policies.places import PLACES, place_problem
+from redlane.policies.secrets import SECRETS
 from redlane.policies.sources import Entry
 from redlane.policies.syscall_names import SYSCALL_NAMES
 from redlane.policies.syscalls import syscalls_of
@@ -26,6 +30,8 @@ __all__ = [
     "parse_policy",
     "parse_role",
 ]
+
+_NONE: Table = MappingProxyType({})
 
 _NOT_ASKED_ABOUT = frozenset(
     {
@@ -70,7 +76,8 @@ def parse_policy(entry: Entry, order: int, plugins: Plugins) -> ParsedPolicy:
         return ParsedPolicy(entry, "", None, _findings(entry, "", [problem]))
     name = _name(document, "id")
     match_type = _match_type(document, plugins)
-    violations = form_violations(document, match_type.fields if match_type else ())
+    own = own_fields(match_type) if match_type else {}
+    violations = form_violations(document, own)
     problems = [each.problem for each in violations]
     wrong = {each.field for each in violations if each.is_error}
     if match_type is None and "type" not in wrong:
@@ -100,14 +107,20 @@ def parse_role(entry: Entry) -> ParsedRole:
     name = _name(document, "name")
     violations = check_document(ROLE, (), document)
     problems = [each.problem for each in violations]
+    malformed = {each.field for each in violations}
+    for field, sets in _PLACES.items():
+        if field not in malformed:
+            problems += _misplaced(field, document.get(field) or (), sets)
     role = None
-    if not any(each.is_error for each in violations):
+    if not any(each.severity is Severity.ERROR for each in problems):
         role = Role(
             name=name,
             policies=tuple(document["policies"]),
             is_dynamic=bool(document.get("is_dynamic")),
             namespaces=document.get("namespaces") == "allow",
             ebpf=bool(document.get("ebpf")),
+            writable=_places(document.get("writable")),
+            hidden=tuple(document.get("hidden") or ()),
             description=document.get("description"),
             source=entry.file,
         )
@@ -115,6 +128,26 @@ def parse_role(entry: Entry) -> ParsedRole:
             reserved = "`is_dynamic` is reserved: the role is used as it stands"
             problems.append(_warning(reserved))
     return ParsedRole(entry, name, role, _findings(entry, name, problems))
+
+
+def _places(given: list[str] | None) -> tuple[str, ...] | None:
+    return None if given is None else tuple(given)
+
+
+_PLACES: Mapping[str, Collection[str]] = MappingProxyType(
+    {"writable": PLACES, "hidden": SECRETS}
+)
+"""The fields of a role that list places, and the names that each knows."""
+
+
+def _misplaced(
+    field: str, entries: Iterable[str], sets: Collection[str]
+) -> Iterator[Problem]:
+    """What is wrong with a role's places."""
+    for entry in entries:
+        problem = place_problem(entry, sets)
+        if problem:
+            yield _error(f"`{field}`: {problem}")
 
 
 def _name(document: dict[str, Any], field: str) -> str:
@@ -128,14 +161,13 @@ def _match_type(document: dict[str, Any], plugins: Plugins) -> MatchType | None:
     return plugins.match_types.get(type_name) if isinstance(type_name, str) else None
 
 
-def form_violations(
-    document: dict[str, Any], extra: Iterable[str] = ()
-) -> list[Violation]:
+def form_violations(document: dict[str, Any], own: Table = _NONE) -> list[Violation]:
     """What is wrong with the form of a policy and its transform, as the schema has it.
 
-    `extra` names the fields that only its match type knows.
+    `own` are the fields that only its match type knows.
     """
-    violations = check_document(POLICY, CONDITIONS, document, extra)
+    table = {**POLICY, **own} if own else POLICY
+    violations = check_document(table, CONDITIONS, document)
     if isinstance(document.get("transform"), dict):
         violations.extend(check_transform(document["transform"]))
     return violations
@@ -178,12 +210,15 @@ def _policy(
 
 
 def _options(document: dict[str, Any], match_type: MatchType) -> dict[str, Any]:
-    """The fields that only the policy's match type knows."""
-    return {
-        name: value
-        for name, value in document.items()
-        if value is not None and name in match_type.fields and name not in POLICY
-    }
+    """The fields that only the policy's match type knows, or their defaults."""
+    options = {}
+    for name, field in own_fields(match_type).items():
+        value = document.get(name)
+        if value is not None:
+            options[name] = value
+        elif field.default is not None:
+            options[name] = field.default
+    return options
 
 
 def _meaning(policy: Policy, match_type: MatchType) -> Iterator[Problem]:

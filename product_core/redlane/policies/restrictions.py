@@ -20,10 +20,12 @@ from redlane.plugins import Plugins
 from redlane.policies.asking import compile_problem
 from redlane.policies.fields import POLICY
 from redlane.policies.nearness import short
+from redlane.policies.own_fields import own_fields
 from redlane.policies.parsing import ParsedPolicy, parse_policy
 from redlane.policies.policy_document import document_of
 from redlane.policies.ruleset import RoleRules, RuleSet
 from redlane.policies.sources import Entry
+from redlane.preparing import PreparedType
 
 __all__ = [
     "MOST_BYTES",
@@ -95,7 +97,8 @@ class Restrictions:
 
 def why_no_restriction(action: str, match_type: MatchType) -> str | None:
     """Why a policy of this action and type is none that a user may add, or None."""
-    if match_type.reader is not Reader.PATTERN or match_type.decides_lane:
+    runs_code = match_type.ignores_action or isinstance(match_type, PreparedType)
+    if match_type.reader is not Reader.PATTERN or runs_code:
         name = match_type.name
         return f"a user may add policies that only look at content; {name} runs code"
     if action not in _ACTIONS:
@@ -233,7 +236,7 @@ def _unknown_field(
     """Why a policy that is whole is refused all the same: nobody reads a warning."""
     if policy is None:
         return None
-    known = {*POLICY, *types[policy.type].fields}
+    known = {*POLICY, *own_fields(types[policy.type])}
     unknown = next((name for name in document if name not in known), None)
     return None if unknown is None else f"unknown field {short(unknown)}: leave it out"
 

@@ -108,7 +108,7 @@ def _group(policies: list[Policy], match_types: Mapping[str, MatchType]) -> Grou
     splits: dict[tuple[Context, Action, str], list[Policy]] = defaultdict(list)
     for policy in policies:
         match_type = match_types[policy.type]
-        action = Action.BLOCK if match_type.decides_lane else policy.action
+        action = Action.BLOCK if match_type.ignores_action else policy.action
         if policy.context is not Context.SYSCALL:
             splits[policy.context, action, policy.type].append(policy)
         if takes_part(policy, match_types):

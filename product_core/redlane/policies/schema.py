@@ -1,15 +1,18 @@
 """JSON Schemas (draft 2020-12) of the files, derived from the tables of fields.
 
-The copies in `redlane/schemas` are for editors; the loader never reads them. They say
-what the loader says about form; what needs more than one object (duplicate ids,
-dangling references) or an engine (patterns that do not compile) is the loader's alone.
+The copies in `redlane/schemas` are for editors, and hold nothing of plugins; the loader
+never reads them. They say what the loader says about form; what needs more than one
+object (duplicate ids, dangling references) or an engine (patterns that do not compile)
+is the loader's alone.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from redlane.model.field import Field, Kind
 from redlane.model.settings import GROUPS, SETTINGS
+from redlane.plugins import Plugins
 from redlane.policies.fields import (
     CONDITIONS,
     POLICY,
@@ -19,20 +22,41 @@ from redlane.policies.fields import (
     Condition,
     Table,
 )
+from redlane.policies.own_fields import own_fields
+from redlane.policies.plugin_settings import (
+    NO_PLUGINS,
+    PLUGINS,
+    PluginTables,
+    settings_tables,
+)
 from redlane.policies.settings import ALWAYS_KNOWN
 from redlane.policies.values import ADDRESS, LONGEST_NAME, SIZE, UNPRINTABLE
 
-__all__ = ["SCHEMAS", "policies_schema", "roles_schema", "settings_schema"]
+__all__ = [
+    "SCHEMAS",
+    "policies_schema",
+    "roles_schema",
+    "schema_with_plugins",
+    "settings_schema",
+]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 Schema = dict[str, Any]
 
+NOTHING: Mapping[str, Table] = MappingProxyType({})
+"""No match type that has fields of its own."""
 
-def policies_schema() -> Schema:
-    """The schema of a policy file: one policy or an array of them."""
+
+def policies_schema(own: Mapping[str, Table] = NOTHING) -> Schema:
+    """The schema of a policy file: one policy or an array of them.
+
+    `own` are the fields that match types of plugins add, by the types' names.
+    """
+    policy = _object(POLICY, CONDITIONS, {"transform": _reference("transform")})
+    policy["allOf"] += [_fields_of(name, table) for name, table in own.items() if table]
     definitions = {
-        "policy": _object(POLICY, CONDITIONS, {"transform": _reference("transform")}),
+        "policy": policy,
         "transform": _object(TRANSFORM, TRANSFORM_CONDITIONS),
     }
     return _file("Redlane policies", "policy", definitions)
@@ -43,8 +67,11 @@ def roles_schema() -> Schema:
     return _file("Redlane roles", "role", {"role": _object(ROLE, ())})
 
 
-def settings_schema() -> Schema:
-    """The schema of settings.json: nested objects, or dotted names at the top."""
+def settings_schema(of_plugins: PluginTables = NO_PLUGINS) -> Schema:
+    """The schema of settings.json: nested objects, or dotted names at the top.
+
+    `of_plugins` are the settings that match types read, by the types' names.
+    """
     groups = {
         group: _or_null({"type": "object", "properties": _members(group)})
         for group in GROUPS
@@ -55,7 +82,20 @@ def settings_schema() -> Schema:
         "$schema": _DIALECT,
         "title": "Redlane settings",
         "type": "object",
-        "properties": {**groups, **dotted, **described},
+        "properties": {
+            **groups,
+            **dotted,
+            **described,
+            PLUGINS: _or_null(
+                {
+                    "type": "object",
+                    "properties": {
+                        name: _or_null(_settings_of(rows))
+                        for name, rows in of_plugins.items()
+                    },
+                }
+            ),
+        },
         "allOf": [_given_once(field.name) for field in SETTINGS],
     }
 
@@ -66,6 +106,16 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "settings": settings_schema,
 }
 """How each shipped schema is made."""
+
+
+def schema_with_plugins(kind: str, plugins: Plugins) -> Schema:
+    """A schema of `SCHEMAS` with what the plugins of this machine add to it."""
+    if kind == "policies":
+        types = sorted(plugins.match_types.items())
+        return policies_schema({name: own_fields(each) for name, each in types})
+    if kind == "settings":
+        return settings_schema(settings_tables(plugins))
+    return SCHEMAS[kind]()
 
 
 def _file(title: str, member: str, definitions: dict[str, Schema]) -> Schema:
@@ -101,6 +151,23 @@ def _object(
         "allOf": [_condition(table, each) for each in conditions],
     }
     return {key: value for key, value in made.items() if value}
+
+
+def _fields_of(type_name: str, table: Table) -> Schema:
+    """What policies of one match type of a plugin have besides."""
+    own = _object(table, ())
+    del own["type"]
+    applies = {"required": ["type"], "properties": {"type": {"const": type_name}}}
+    return {"if": applies, "then": own}
+
+
+def _settings_of(rows: Iterable[Field]) -> Schema:
+    """The settings of one match type; what is required is so once any is given."""
+    made = _object({each.name: each for each in rows}, ())
+    required = made.pop("required", None)
+    if required:
+        made["anyOf"] = [{"maxProperties": 0}, {"required": required}]
+    return made
 
 
 def _members(group: str) -> dict[str, Schema]:
@@ -186,6 +253,16 @@ def _string_or_strings(field: Field) -> Schema:
     return {"anyOf": [one, {"type": "array", "minItems": 1, "items": one}]}
 
 
+def _reviewers(field: Field) -> Schema:
+    name = _name(field)
+    one = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {"name": name, "type": _or_null(name)},
+    }
+    return {"type": "array", "items": {"anyOf": [name, one]}}
+
+
 def _number(field: Field) -> Schema:
     return {"type": "number", **_limits(field)}
 
@@ -213,6 +290,7 @@ _FORMS: dict[Kind, Callable[[Field], Schema]] = {
     Kind.INTEGER: _integer,
     Kind.SIZE: lambda _: {"type": "string", "pattern": SIZE},
     Kind.ADDRESS: lambda _: {"type": "string", "pattern": ADDRESS},
+    Kind.REVIEWERS: _reviewers,
     Kind.OBJECT: lambda _: {"type": "object"},
     Kind.ANY: lambda _: {},
 }

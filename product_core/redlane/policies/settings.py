@@ -4,11 +4,16 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from redlane.model.field import Kind
 from redlane.model.problem import Finding, Severity
 from redlane.model.settings import GROUPS, SETTINGS, Settings
 from redlane.policies.nearness import near_miss, short
-from redlane.policies.values import size_in_bytes, value_problem
+from redlane.policies.plugin_settings import (
+    NO_PLUGINS,
+    PLUGINS,
+    PluginTables,
+    parse_plugin_settings,
+)
+from redlane.policies.values import converted, value_problem
 
 __all__ = ["ALWAYS_KNOWN", "parse_settings"]
 
@@ -18,8 +23,12 @@ ALWAYS_KNOWN = ("$schema", "description")
 _FIELDS = {field.name: field for field in SETTINGS}
 
 
-def parse_settings(document: object, file: str) -> tuple[Settings, list[Finding]]:
+def parse_settings(
+    document: object, file: str, of_plugins: PluginTables = NO_PLUGINS
+) -> tuple[Settings, list[Finding]]:
     """The settings that a parsed settings.json holds, and all that is wrong with it.
+
+    `of_plugins` are those that match types read.
 
     A setting with an error keeps its default, so that there is always something to
     work with; whoever relies on the settings looks at the findings first.
@@ -27,6 +36,9 @@ def parse_settings(document: object, file: str) -> tuple[Settings, list[Finding]
     if not isinstance(document, dict):
         wrong = f"settings must be an object, not {short(document)}"
         return Settings(), [Finding(Severity.ERROR, file, "", wrong)]
+    plugins, wrong_plugins = parse_plugin_settings(
+        document.get(PLUGINS), of_plugins, file
+    )
     findings: list[Finding] = []
     values: dict[str, Any] = {}
     for name, value in _flattened(document):
@@ -43,7 +55,8 @@ def parse_settings(document: object, file: str) -> tuple[Settings, list[Finding]
         for name, value in values.items()
         if name in _FIELDS and name not in wrong_names and value is not None
     }
-    return _build(good), findings
+    settings = dataclasses.replace(_build(good), plugins=plugins)
+    return settings, [*findings, *wrong_plugins]
 
 
 def _flattened(document: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -52,7 +65,9 @@ def _flattened(document: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if key in GROUPS and isinstance(value, dict):
             for leaf, inner in value.items():
                 yield f"{key}.{leaf}", inner
-        elif key not in ALWAYS_KNOWN and not (key in GROUPS and value is None):
+        elif key not in (*ALWAYS_KNOWN, PLUGINS) and not (
+            key in GROUPS and value is None
+        ):
             yield key, value
 
 
@@ -93,10 +108,4 @@ def _build(values: dict[str, Any]) -> Settings:
 
 def _converted(name: str, values: dict[str, Any]) -> object:
     """A JSON value as the type that its setting has."""
-    value = values[name]
-    kind = _FIELDS[name].kind
-    if kind is Kind.SIZE:
-        return size_in_bytes(value)
-    if kind is Kind.INTEGER:
-        return int(value)
-    return tuple(value) if kind is Kind.STRINGS else value
+    return converted(_FIELDS[name], values[name])

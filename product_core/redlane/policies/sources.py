@@ -17,7 +17,7 @@ from redlane.policies.documents import check_document
 from redlane.policies.fields import LEGACY
 from redlane.policies.files import Listing, list_json, read_file
 from redlane.policies.nearness import near_miss
-from redlane.policies.strictjson import JsonError, parse_json
+from redlane.wire.strict_json import JsonError, parse_json
 
 __all__ = ["MOST_MEMBERS", "Entry", "Sources", "read_sources"]
 

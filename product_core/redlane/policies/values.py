@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from redlane.model.field import Field, Kind
+from redlane.model.settings import Juror
 from redlane.policies.nearness import expected, short
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "LONGEST_NAME",
     "SIZE",
     "UNPRINTABLE",
+    "converted",
     "size_in_bytes",
     "value_problem",
 ]
@@ -48,6 +50,22 @@ def size_in_bytes(text: str) -> int:
     """The number of bytes that a size such as `8MB` stands for."""
     digits = text.rstrip("KMGB ")
     return int(digits) * _UNITS[text[len(digits) :].strip()]
+
+
+def converted(field: Field, value: Any) -> object:  # noqa: ANN401  # any JSON
+    """A JSON value without a problem, as the type that its field has."""
+    if field.kind is Kind.SIZE:
+        return size_in_bytes(value)
+    if field.kind is Kind.INTEGER:
+        return int(value)
+    if field.kind is Kind.REVIEWERS:
+        return tuple(map(_juror, value))
+    return tuple(value) if field.kind is Kind.STRINGS else value
+
+
+def _juror(value: Any) -> Juror:  # noqa: ANN401  # any JSON
+    given = {"name": value} if isinstance(value, str) else value
+    return Juror(given["name"], given.get("type") or "plugin")
 
 
 # Each check answers None for a good value, "" for one of the wrong form, else why.
@@ -119,6 +137,18 @@ def _pattern(pattern: str, value: Any) -> str | None:  # noqa: ANN401
     return None if isinstance(value, str) and re.match(exact, value) else ""
 
 
+def _reviewers(field: Field, value: Any) -> str | None:  # noqa: ANN401
+    if not isinstance(value, list):
+        return ""
+    for each in value:
+        given = each if isinstance(each, dict) else {"name": each}
+        names = [given.get("name"), given.get("type")]
+        required = names if names[1] is not None else names[:1]
+        if any(_name(field, name) is not None for name in required):
+            return ""
+    return None
+
+
 def _object(_field: Field, value: Any) -> str | None:  # noqa: ANN401
     return None if isinstance(value, dict) else ""
 
@@ -137,6 +167,7 @@ _CHECKS: dict[Kind, Callable[[Field, Any], str | None]] = {
     Kind.INTEGER: _integer,
     Kind.SIZE: _size,
     Kind.ADDRESS: _address,
+    Kind.REVIEWERS: _reviewers,
     Kind.OBJECT: _object,
     Kind.ANY: _any,
 }

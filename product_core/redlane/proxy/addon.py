@@ -17,13 +17,15 @@ from redlane.model.verdict import Decision
 from redlane.proxy.agreeing import codings_of, unreadable
 from redlane.proxy.answers import error_answer, error_page, refusal_response
 from redlane.proxy.by_events import EventStream, event_stream
-from redlane.proxy.judge import Answer, Asker, Judge
+from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import ASKER
 from redlane.proxy.requests import Requests, is_of_provider
 from redlane.proxy.responses import Responses
 from redlane.proxy.settings import ProxySettings
 from redlane.proxy.streaming import response_of, state_of
 from redlane.proxy.websockets import end_of
+from redlane.wire.answer import Answer
+from redlane.wire.question import Origin
 
 __all__ = ["Judging"]
 
@@ -52,7 +54,7 @@ def _closing(hook: _Hook) -> _Hook:
 def _refuse_all(flow: http.HTTPFlow) -> None:
     """Let nothing more of a flow pass, in whatever state it is, after an exception."""
     _log.exception("a hook of the proxy failed")
-    answer = Answer(blocked=True, reason="the proxy failed (see its log)", failed=True)
+    answer = Answer.unanswered("the proxy failed (see its log)")
     state = state_of(flow)
     if state.by_events:
         state.piece, state.is_cut = b"", True
@@ -78,7 +80,7 @@ class Judging:
         self._requests = requests
         self._responses = responses
         self._settings = settings
-        self._askers: dict[str, Asker] = {}
+        self._askers: dict[str, Origin] = {}
 
     def client_disconnected(self, client: connection.Client) -> None:
         """Ask nothing more for it."""
@@ -197,16 +199,16 @@ class Judging:
         is_passed = is_of_provider(flow.request, settings)
         if message.from_client:
             if is_passed:
-                answer = Answer(blocked=False)
+                answer = Answer(Decision.ALLOW)
             else:
                 answer = await self._requests.message(flow, asker, message.content)
         elif is_passed or not settings.inbound.enabled:
-            answer = Answer(blocked=False)
+            answer = Answer(Decision.ALLOW)
         else:
             answer = await self._responses.message(flow, asker, message.content)
         self._let_go(flow, answer)
 
-    async def _too_large(self, flow: http.HTTPFlow, asker: Asker) -> None:
+    async def _too_large(self, flow: http.HTTPFlow, asker: Origin) -> None:
         """End a connection with a message that is too large to be judged."""
         end, message = end_of(flow), _last_message(flow)
         context = Context.NETWORK if message.from_client else Context.INBOUND
@@ -231,9 +233,9 @@ class Judging:
             message.content = content
         message.dropped = False
 
-    def _asker(self, flow: http.HTTPFlow) -> Asker:
+    def _asker(self, flow: http.HTTPFlow) -> Origin:
         """Who sends a request; the credentials go no further than here."""
-        known: Asker | None = flow.metadata.get(ASKER)
+        known: Origin | None = flow.metadata.get(ASKER)
         if known is not None:
             return known
         given = flow.request.headers.pop("proxy-authorization", None)
@@ -243,7 +245,7 @@ class Judging:
         if asker is None:
             peer = client.peername
             credential = None if given is None else _credential(given)
-            asker = Asker(credential, (str(peer[0]), int(peer[1])), client.id)
+            asker = Origin(credential, (str(peer[0]), int(peer[1])), client.id)
         flow.metadata[ASKER] = asker
         return asker
 

@@ -3,8 +3,9 @@
 from mitmproxy import http
 
 from redlane.proxy.answers import refusal_response
-from redlane.proxy.judge import Asker, Judge
+from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import ASKER
+from redlane.wire.question import Origin
 
 __all__ = ["Admitting"]
 
@@ -18,7 +19,7 @@ class Admitting:
 
     async def request_body(self, flow: http.HTTPFlow) -> None:
         """Answer those whose credentials are nobody's."""
-        asker: Asker = flow.metadata[ASKER]
+        asker: Origin = flow.metadata[ASKER]
         answer = await self._judge.who(asker)
         if answer.blocked:
             flow.response = refusal_response(answer)

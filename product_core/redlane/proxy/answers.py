@@ -6,7 +6,7 @@ import re
 from mitmproxy import http
 from mitmproxy.net.http import http1
 
-from redlane.proxy.judge import Answer
+from redlane.wire.answer import Answer, WhyUnjudged
 
 __all__ = [
     "error_answer",
@@ -33,22 +33,22 @@ def refusal_response(answer: Answer) -> http.Response:
     SDKs of model providers take `x-should-retry` at its word; without it some ask again
     and again.
     """
-    if answer.refused:
+    if answer.refused is WhyUnjudged.CREDENTIAL:
         wanted = {"proxy-authenticate": 'Basic realm="Redlane"'}
         return _response(_CREDENTIALS_WANTED, answer, wanted)
-    if answer.failed:
+    if answer.refused:
         return _response(_UNAVAILABLE, answer, {"retry-after": "5"})
     return _response(_FORBIDDEN, answer, {"x-should-retry": "false"})
 
 
 def refusal_document(answer: Answer) -> dict[str, object]:
     """The refusal as JSON: who decided it, and why."""
-    if answer.refused:
+    if answer.refused is WhyUnjudged.CREDENTIAL:
         message = (
             "Redlane's proxy serves the sessions of `redlane run`, each with its own "
             "credentials"
         )
-    elif answer.failed:
+    elif answer.refused:
         message = f"Redlane cannot judge this, so it is blocked: {answer.reason}"
     else:
         message = f"blocked by Redlane: {answer.reason}"

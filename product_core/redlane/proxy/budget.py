@@ -7,12 +7,12 @@ does not take is in memory still, when its request is long over.
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["Budget", "Share"]
+__all__ = ["Budget", "Reservation"]
 
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-class Share:
+class Reservation:
     """What is kept for one request and its response, or for one connection."""
 
     __slots__ = ("_budget", "_who", "is_gone", "is_over", "size")
@@ -43,12 +43,12 @@ class Budget:
         """At most `most` bytes for one; one body alone may have more."""
         self._most = most
         self._kept: Counter[str] = Counter()
-        self._shares: dict[str, set[Share]] = {}
+        self._reservations: dict[str, set[Reservation]] = {}
 
-    def share(self, who: str, connection: str) -> Share:
+    def reservation(self, who: str, connection: str) -> Reservation:
         """A new share, which ends with `connection` at the latest."""
-        made = Share(self, who)
-        self._shares.setdefault(connection, set()).add(made)
+        made = Reservation(self, who)
+        self._reservations.setdefault(connection, set()).add(made)
         return made
 
     def fits(self, who: str, own: int, more: int) -> bool:
@@ -64,24 +64,24 @@ class Budget:
 
     def counts(self, connection: str) -> bool:
         """Whether there is anything to count of a connection."""
-        return connection in self._shares
+        return connection in self._reservations
 
     def drained(self, connection: str) -> None:
         """What was over has left."""
-        shares = self._shares.get(connection)
-        if shares:
-            self._release(shares, [each for each in shares if each.is_over])
-            if not shares:
-                del self._shares[connection]
+        reservations = self._reservations.get(connection)
+        if reservations:
+            self._release(reservations, [each for each in reservations if each.is_over])
+            if not reservations:
+                del self._reservations[connection]
 
     def gone(self, connection: str) -> None:
         """Nothing of a connection is kept any more."""
-        shares = self._shares.pop(connection, set())
-        self._release(shares, list(shares))
+        reservations = self._reservations.pop(connection, set())
+        self._release(reservations, list(reservations))
 
     @staticmethod
-    def _release(shares: set[Share], some: Iterable[Share]) -> None:
+    def _release(reservations: set[Reservation], some: Iterable[Reservation]) -> None:
         for each in some:
             each.keep(0)
             each.is_gone = True
-            shares.discard(each)
+            reservations.discard(each)

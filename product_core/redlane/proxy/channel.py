@@ -1,4 +1,4 @@
-"""The proxy's end of the channel to the daemon: settings come, lanes go."""
+"""The proxy's end of the channel to the daemon: settings come, connections go."""
 
 import array
 import json
@@ -6,7 +6,9 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from redlane.control.proxy_frames import MOST_SETTINGS_BYTES
+from redlane.client.connection import QuestionConnection
+from redlane.errors import DaemonError
+from redlane.wire.frames import MOST_SETTINGS_BYTES
 
 __all__ = ["Channel"]
 
@@ -36,8 +38,19 @@ class Channel:
         """Tell the daemon; raises OSError."""
         self._socket.sendall(json.dumps(message).encode())
 
-    def hand_over(self, lane: socket.socket) -> None:
-        """Give the daemon its end of a lane; raises OSError."""
-        descriptors = array.array("i", [lane.fileno()])
+    def connect(self) -> QuestionConnection:
+        """A connection for questions; raises DaemonError."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._hand_over(theirs)
+            except OSError as error:
+                ours.close()
+                raise DaemonError(f"it takes no connection: {error}") from error
+        return QuestionConnection(ours)
+
+    def _hand_over(self, connection: socket.socket) -> None:
+        """Give the daemon its end of a connection; raises OSError."""
+        descriptors = array.array("i", [connection.fileno()])
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)]
-        self._socket.sendmsg([b'{"lane": true}'], rights)
+        self._socket.sendmsg([b'{"connection": true}'], rights)

@@ -21,8 +21,8 @@ from mitmproxy.proxy.layers.http._events import (
 )
 
 from redlane.proxy.answers import error_response
-from redlane.proxy.budget import Share
-from redlane.proxy.keeping import share_of_nobody
+from redlane.proxy.budget import Reservation
+from redlane.proxy.keeping import reservation_of_nobody
 
 __all__ = ["Http1Client", "Http1Server", "body_reader"]
 
@@ -127,7 +127,7 @@ class _Http1(_http1.Http1Connection):
 
     _trailers_received: ClassVar[type]
     _trailers: http.Headers | None = None
-    _share: Share | None = None
+    _reservation: Reservation | None = None
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         """End a connection that sends on and on what cannot be read yet."""
@@ -138,11 +138,11 @@ class _Http1(_http1.Http1Connection):
 
     def _may_keep(self, unread: int) -> bool:
         """Whether there is room for what cannot be read yet."""
-        if self._share is None:
+        if self._reservation is None:
             if unread <= _FREE_UNREAD:
                 return True
-            self._share = share_of_nobody(self.context.client)
-        return self._share is None or self._share.keep(unread)
+            self._reservation = reservation_of_nobody(self.context.client)
+        return self._reservation is None or self._reservation.keep(unread)
 
     def _give_up(self, reason: str) -> layer.CommandGenerator[None]:
         self.buf.maybe_extract_at_most(len(self.buf))

@@ -18,9 +18,10 @@ from mitmproxy.proxy.layers.http._events import (
 )
 
 from redlane.proxy.answers import refusal_response
-from redlane.proxy.budget import Budget, Share
-from redlane.proxy.judge import Answer, Asker
+from redlane.proxy.budget import Budget, Reservation
 from redlane.proxy.streaming import JudgedStream
+from redlane.wire.answer import Answer
+from redlane.wire.question import Origin
 
 __all__ = [
     "ASKER",
@@ -30,16 +31,14 @@ __all__ = [
     "count_bodies",
     "may_keep",
     "owner_of",
-    "share_of_nobody",
+    "reservation_of_nobody",
 ]
 
 ASKER = "redlane-asker"
 """Under which name a flow's metadata tell who asks."""
 
 _KEPT = "redlane-kept"
-NO_ROOM = Answer(
-    blocked=True, reason="too much of this session is in work at once", failed=True
-)
+NO_ROOM = Answer.unanswered("too much of this session is in work at once")
 _NOBODY = ""
 _BUDGETS: WeakKeyDictionary[Client, Budget] = WeakKeyDictionary()
 _OWNERS: WeakKeyDictionary[Client, str] = WeakKeyDictionary()
@@ -60,14 +59,14 @@ def count_bodies(client: Client, budget: Budget) -> None:
 def may_keep(flow: http.HTTPFlow, size: int) -> bool:
     """Whether so many bytes may be kept for a flow, besides its request."""
     size += len(flow.request.data.content or b"")
-    share: Share | None = flow.metadata.get(_KEPT)
-    if share is None:
+    reservation: Reservation | None = flow.metadata.get(_KEPT)
+    if reservation is None:
         budget = _BUDGETS.get(flow.client_conn)
         if budget is None or not size:
             return True
-        share = budget.share(_session_of(flow), flow.client_conn.id)
-        flow.metadata[_KEPT] = share
-    return share.keep(size)
+        reservation = budget.reservation(_session_of(flow), flow.client_conn.id)
+        flow.metadata[_KEPT] = reservation
+    return reservation.keep(size)
 
 
 def owner_of(client: Client) -> str:
@@ -75,23 +74,23 @@ def owner_of(client: Client) -> str:
     return _OWNERS.get(client, _NOBODY)
 
 
-def share_of_nobody(client: Client) -> Share | None:
+def reservation_of_nobody(client: Client) -> Reservation | None:
     """A share for what cannot be read yet: nobody can tell whose it is."""
     budget = _BUDGETS.get(client)
-    return None if budget is None else budget.share(_NOBODY, client.id)
+    return None if budget is None else budget.reservation(_NOBODY, client.id)
 
 
 def _session_of(flow: http.HTTPFlow) -> str:
-    asker: Asker | None = flow.metadata.get(ASKER)
+    asker: Origin | None = flow.metadata.get(ASKER)
     credential = _NOBODY if asker is None else asker.credential or _NOBODY
     return credential.partition(":")[0]
 
 
 def _over(flow: http.HTTPFlow) -> None:
     """Nothing more is kept for a flow; what was, is on its way."""
-    share: Share | None = flow.metadata.pop(_KEPT, None)
-    if share is not None:
-        share.is_over = True
+    reservation: Reservation | None = flow.metadata.pop(_KEPT, None)
+    if reservation is not None:
+        reservation.is_over = True
 
 
 class KeptStream(JudgedStream):

@@ -7,7 +7,7 @@ from typing import Any
 from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands
 
-from redlane.proxy.budget import Budget, Share
+from redlane.proxy.budget import Budget, Reservation
 from redlane.proxy.connections import JudgedConnection
 from redlane.proxy.http2 import waiting_bytes
 from redlane.proxy.keeping import count_bodies, owner_of
@@ -36,7 +36,7 @@ class KeptConnection(JudgedConnection):
         self._budget = budget
         self._leaving: set[asyncio.StreamWriter] = set()
         self._deadline: asyncio.TimerHandle | None = None
-        self._held: Share | None = None
+        self._held: Reservation | None = None
         count_bodies(self.client, budget)
 
     async def handle_client(self) -> None:
@@ -118,7 +118,7 @@ class KeptConnection(JudgedConnection):
         if self._held is None:
             if size <= _FREE_BYTES:
                 return True
-            self._held = self._budget.share(owner_of(client), client.id)
+            self._held = self._budget.reservation(owner_of(client), client.id)
         return self._held.keep(size) or size <= _FREE_BYTES
 
 

@@ -7,22 +7,25 @@ the verdict is first sought without addresses; once there are some, they count a
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from redlane.proxy.judge import Answer
 from redlane.proxy.resolving import Found
+from redlane.wire.answer import Answer
+from redlane.wire.question import QuestionKind
 
-__all__ = ["Asking", "ask_unnamed"]
+__all__ = ["AskRequest", "ask_unnamed"]
 
 
-class Asking(Protocol):
+class AskRequest(Protocol):
     """Asks about one request, by what its host's name leads to."""
 
-    def __call__(self, found: Found, kind: str = "judge") -> Awaitable[Answer]:
+    def __call__(
+        self, found: Found, kind: QuestionKind = QuestionKind.JUDGE
+    ) -> Awaitable[Answer]:
         """The answer; the kind `preview` is neither written down nor held."""
         ...
 
 
 async def ask_unnamed(
-    ask: Asking,
+    ask: AskRequest,
     look_up: Callable[[], Awaitable[Found]],
     refuse: Callable[[Found], Awaitable[Answer | None]],
 ) -> tuple[Answer, Found]:
@@ -30,8 +33,8 @@ async def ask_unnamed(
 
     `refuse` gives an answer to what may lead nowhere of the kind found.
     """
-    first = await ask((), "preview")
-    if first.failed or first.refused:
+    first = await ask((), QuestionKind.PREVIEW)
+    if first.refused:
         return first, ()
     decided = await ask(()) if first.blocked else None
     if decided is not None and decided.blocked:
@@ -41,7 +44,7 @@ async def ask_unnamed(
     if refused is not None:
         return refused, found
     if decided is not None:  # by a person, who may not have known of the addresses
-        last = await ask(found, "preview")
+        last = await ask(found, QuestionKind.PREVIEW)
         if last.flagged or not last.blocked:
             return decided, found
     return await ask(found), found

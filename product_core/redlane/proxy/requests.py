@@ -15,11 +15,13 @@ from redlane.model.verdict import Decision
 from redlane.proxy.agreeing import problem_of
 from redlane.proxy.answers import refusal_response
 from redlane.proxy.hosts import is_listed
-from redlane.proxy.judge import Answer, Asker, Judge
-from redlane.proxy.naming import Asking, ask_unnamed
+from redlane.proxy.judge import Judge
+from redlane.proxy.naming import AskRequest, ask_unnamed
 from redlane.proxy.resolving import Found, Resolver, addresses_of
 from redlane.proxy.rewriting import put_body, put_request
 from redlane.proxy.settings import ProxySettings
+from redlane.wire.answer import Answer
+from redlane.wire.question import Origin, QuestionKind
 
 __all__ = ["Requests", "is_of_provider"]
 
@@ -42,22 +44,22 @@ class Requests:
         """A client's connection has ended."""
         self._resolver.forget(connection)
 
-    async def connect(self, flow: http.HTTPFlow, asker: Asker) -> Answer:
+    async def connect(self, flow: http.HTTPFlow, asker: Origin) -> Answer:
         """What becomes of a `CONNECT`."""
         return await self._ask(flow, asker, _target(flow.request), b"")
 
-    async def may_stay(self, flow: http.HTTPFlow, asker: Asker) -> bool:
+    async def may_stay(self, flow: http.HTTPFlow, asker: Origin) -> bool:
         """Whether what a `CONNECT` has opened would be opened now, or held at most."""
         request = flow.request
         ask = self._asking(flow, asker, _target(request), b"")
         found = self._resolver.allowed(asker.connection, request.host, request.port)
-        seen = await ask(found, "preview")
+        seen = await ask(found, QuestionKind.PREVIEW)
         if seen.flagged or not seen.blocked:
             return True
         await ask(found)  # which is written down
         return False
 
-    async def whole(self, flow: http.HTTPFlow, asker: Asker) -> None:
+    async def whole(self, flow: http.HTTPFlow, asker: Origin) -> None:
         """Judge a request whose body is all there."""
         settings = self._settings()
         limit = settings.inbound.max_buffer_bytes
@@ -72,7 +74,7 @@ class Requests:
         is_changeable = body.complete and not body.problem
         await self._judge_body(flow, asker, body.data, is_changeable=is_changeable)
 
-    async def beginning(self, flow: http.HTTPFlow, asker: Asker) -> None:
+    async def beginning(self, flow: http.HTTPFlow, asker: Origin) -> None:
         """Judge a request of which `raw_content` is the beginning only."""
         settings = self._settings()
         request, raw = flow.request, flow.request.raw_content or b""
@@ -85,12 +87,12 @@ class Requests:
         if await self._oversize(flow, asker, body.data):
             await self._judge_body(flow, asker, body.data, is_changeable=False)
 
-    async def message(self, flow: http.HTTPFlow, asker: Asker, body: bytes) -> Answer:
+    async def message(self, flow: http.HTTPFlow, asker: Origin, body: bytes) -> Answer:
         """What becomes of a WebSocket message: it is a POST to its URL."""
         url = flow.request.url.encode("utf-8", "surrogateescape")
         return await self._ask(flow, asker, url, body, method=b"POST")
 
-    async def _provider(self, flow: http.HTTPFlow, asker: Asker) -> None:
+    async def _provider(self, flow: http.HTTPFlow, asker: Origin) -> None:
         url = flow.request.url.encode("utf-8", "surrogateescape")
         answer = await self._ask(flow, asker, url, b"", details=(_PROVIDER,))
         if answer.blocked:
@@ -100,7 +102,7 @@ class Requests:
             await self._follow(flow, asker)
 
     async def _oversize(
-        self, flow: http.HTTPFlow, asker: Asker, beginning: bytes
+        self, flow: http.HTTPFlow, asker: Origin, beginning: bytes
     ) -> bool:
         """Whether a body that is not judged whole may go on at all."""
         inbound = self._settings().inbound
@@ -118,14 +120,14 @@ class Requests:
         told = await self._judge.record(
             asker, Context.NETWORK, decision, reason, excerpt
         )
-        if refused or told.failed or told.refused:
-            why = told if told.failed or told.refused else Answer(True, None, reason)  # noqa: FBT003
+        if refused or told.refused:
+            why = told if told.refused else Answer(Decision.BLOCK, reason)
             flow.response = refusal_response(why)
             return False
         return True
 
     async def _judge_body(
-        self, flow: http.HTTPFlow, asker: Asker, body: bytes, *, is_changeable: bool
+        self, flow: http.HTTPFlow, asker: Origin, body: bytes, *, is_changeable: bool
     ) -> None:
         request = flow.request
         url = request.url.encode("utf-8", "surrogateescape")
@@ -162,12 +164,12 @@ class Requests:
             put_request(request, made, before, with_headers=settings.scan_headers)
         except (ContentError, ValueError, UnicodeError) as error:
             reason = f"the rewritten request cannot be sent: {error}"
-            flow.response = refusal_response(Answer(True, None, reason))  # noqa: FBT003
+            flow.response = refusal_response(Answer(Decision.BLOCK, reason))
 
     async def _ask(
         self,
         flow: http.HTTPFlow,
-        asker: Asker,
+        asker: Origin,
         url: bytes,
         body: bytes,
         *,
@@ -195,13 +197,13 @@ class Requests:
     def _asking(
         self,
         flow: http.HTTPFlow,
-        asker: Asker,
+        asker: Origin,
         url: bytes,
         body: bytes,
         *,
         method: bytes = b"",
         details: tuple[str, ...] = (),
-    ) -> Asking:
+    ) -> AskRequest:
         """What asks about a request, by the addresses that its host leads to."""
         request = flow.request
         line = RequestLine(
@@ -215,7 +217,9 @@ class Requests:
             _in_utf8(request.headers.get("content-type", "")),
         )
 
-        def ask(found: Found, kind: str = "judge") -> Awaitable[Answer]:
+        def ask(
+            found: Found, kind: QuestionKind = QuestionKind.JUDGE
+        ) -> Awaitable[Answer]:
             content = partial(make, addresses_of(found))
             return self._judge.judge(
                 asker, Context.NETWORK, content, len(body), details, kind=kind
@@ -224,7 +228,7 @@ class Requests:
         return ask
 
     async def _refused(
-        self, flow: http.HTTPFlow, asker: Asker, url: bytes, found: Found
+        self, flow: http.HTTPFlow, asker: Origin, url: bytes, found: Found
     ) -> Answer | None:
         """The answer to a request that leads to Redlane itself, if it does."""
         problem = self._of_address(flow.request, found)
@@ -237,7 +241,7 @@ class Requests:
             return "the address is Redlane's own"
         return ""
 
-    async def _follow(self, flow: http.HTTPFlow, asker: Asker) -> None:
+    async def _follow(self, flow: http.HTTPFlow, asker: Origin) -> None:
         """Let a request go where a Modify has sent it."""
         request = flow.request
         if flow.response is not None:
@@ -245,19 +249,19 @@ class Requests:
         found = await self._resolver.look_up(request.host, request.port)
         problem = self._of_address(request, found)
         if problem:
-            flow.response = refusal_response(Answer(True, None, problem))  # noqa: FBT003
+            flow.response = refusal_response(Answer(Decision.BLOCK, problem))
         self._resolver.allow(asker.connection, request.host, request.port, found)
 
     async def _refuse(
-        self, flow: http.HTTPFlow, asker: Asker, reason: str, url: bytes
+        self, flow: http.HTTPFlow, asker: Origin, reason: str, url: bytes
     ) -> Answer:
         excerpt = b"%b %b" % (flow.request.method.encode(), url)
         told = await self._judge.record(
             asker, Context.NETWORK, Decision.BLOCK, reason, excerpt
         )
-        if told.failed or told.refused:
+        if told.refused:
             return told
-        return Answer(blocked=True, reason=reason, event=told.event)
+        return Answer(Decision.BLOCK, reason, event=told.event)
 
     def _headers(self, request: http.Request) -> tuple[tuple[bytes, bytes], ...]:
         """The header lines that are judged, trailers included; else none."""

@@ -10,18 +10,20 @@ from redlane.contexts.inbound.content import InboundContent
 from redlane.decoding.charsets import as_declared, from_utf8, to_utf8
 from redlane.decoding.encodings import decode_body
 from redlane.decoding.extraction import extracted
-from redlane.decoding.sniffing import Kind, sniff
+from redlane.decoding.sniffing import ContentKind, sniff
 from redlane.errors import ContentError
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.proxy.agreeing import codings_of
 from redlane.proxy.answers import refusal_document, refusal_response
 from redlane.proxy.by_events import EventStream
-from redlane.proxy.judge import Answer, Asker, Judge
+from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import NO_ROOM, may_keep
 from redlane.proxy.rewriting import put_body
 from redlane.proxy.settings import ProxySettings
 from redlane.proxy.streaming import response_of, state_of
+from redlane.wire.answer import Answer
+from redlane.wire.question import Origin
 
 __all__ = ["Responses"]
 
@@ -41,7 +43,7 @@ class Responses:
         self._judge = judge
         self._settings = settings
 
-    async def whole(self, flow: http.HTTPFlow, asker: Asker) -> None:
+    async def whole(self, flow: http.HTTPFlow, asker: Origin) -> None:
         """Judge a response whose body is all there."""
         response = response_of(flow)
         raw = response.raw_content or b""
@@ -52,7 +54,7 @@ class Responses:
         changeable = body.complete and not body.problem
         await self._judge_body(flow, asker, body.data, is_changeable=changeable)
 
-    async def beginning(self, flow: http.HTTPFlow, asker: Asker) -> None:
+    async def beginning(self, flow: http.HTTPFlow, asker: Origin) -> None:
         """Judge a response of which `raw_content` is the beginning only."""
         response = response_of(flow)
         raw = response.raw_content or b""
@@ -61,7 +63,7 @@ class Responses:
         if await self._oversize(flow, asker, body.data):
             await self._judge_body(flow, asker, body.data, is_changeable=False)
 
-    async def trailers(self, flow: http.HTTPFlow, asker: Asker) -> None:
+    async def trailers(self, flow: http.HTTPFlow, asker: Origin) -> None:
         """Judge what follows the body; it is left out unless all of it may pass."""
         response = response_of(flow)
         fields = () if response.trailers is None else response.trailers.fields
@@ -73,7 +75,7 @@ class Responses:
         if answer.blocked or answer.content is not None:
             response.trailers = None
 
-    async def message(self, flow: http.HTTPFlow, asker: Asker, body: bytes) -> Answer:
+    async def message(self, flow: http.HTTPFlow, asker: Origin, body: bytes) -> Answer:
         """What becomes of a WebSocket message of the server."""
         text, charset = to_utf8(body, "")
         make = partial(_content, text)
@@ -83,25 +85,27 @@ class Responses:
         if answer.content is None:
             return answer
         try:
-            return replace(answer, content=from_utf8(answer.content, charset))
+            return replace(answer, contents=(from_utf8(answer.content, charset),))
         except ContentError as error:
-            return Answer(True, None, f"the rewritten message cannot be sent: {error}")  # noqa: FBT003
+            return Answer(
+                Decision.BLOCK, f"the rewritten message cannot be sent: {error}"
+            )
 
     async def piece(
-        self, flow: http.HTTPFlow, asker: Asker, stream: EventStream
+        self, flow: http.HTTPFlow, asker: Origin, stream: EventStream
     ) -> None:
         """Judge the events that are whole now, and let them go on."""
         state = state_of(flow)
         try:
             events = stream.whole(state.piece, is_last=state.is_last)
         except ValueError:
-            self._cut(flow, Answer(True, None, "its encoding is broken"))  # noqa: FBT003
+            self._cut(flow, Answer(Decision.BLOCK, "its encoding is broken"))
             return
         if stream.pending > self._settings().inbound.max_buffer_bytes:
             is_new, stream.is_over = not stream.is_over, True
             if is_new and not await self._may_pass(asker, b""):
                 reason = "an event is longer than is judged"
-                self._cut(flow, Answer(True, None, reason))  # noqa: FBT003
+                self._cut(flow, Answer(Decision.BLOCK, reason))
                 return
             events += stream.rest()
         if not may_keep(flow, stream.pending):
@@ -112,7 +116,7 @@ class Responses:
             await self._judge_events(flow, asker, stream, events)
 
     async def _judge_events(
-        self, flow: http.HTTPFlow, asker: Asker, stream: EventStream, events: bytes
+        self, flow: http.HTTPFlow, asker: Origin, stream: EventStream, events: bytes
     ) -> None:
         text, charset = to_utf8(events, stream.content_type)
         make = partial(_events_content, text, stream, events)
@@ -127,7 +131,7 @@ class Responses:
                 state_of(flow).piece = from_utf8(answer.content, charset)
             except ContentError as error:
                 reason = f"a rewritten event cannot be sent: {error}"
-                answer = Answer(True, None, reason)  # noqa: FBT003
+                answer = Answer(Decision.BLOCK, reason)
         if answer.blocked:
             self._cut(flow, answer)
 
@@ -138,7 +142,7 @@ class Responses:
         state.piece = f": {text}\n\n".encode()
         state.is_cut = True
 
-    async def _may_pass(self, asker: Asker, beginning: bytes) -> bool:
+    async def _may_pass(self, asker: Origin, beginning: bytes) -> bool:
         """Whether what is not judged whole may go on, by the settings."""
         inbound = self._settings().inbound
         reason = (
@@ -149,24 +153,24 @@ class Responses:
         told = await self._judge.record(
             asker, Context.INBOUND, decision, reason, beginning
         )
-        return decision is not Decision.BLOCK and not (told.failed or told.refused)
+        return decision is not Decision.BLOCK and not (told.refused)
 
     async def _oversize(
-        self, flow: http.HTTPFlow, asker: Asker, beginning: bytes
+        self, flow: http.HTTPFlow, asker: Origin, beginning: bytes
     ) -> bool:
         if await self._may_pass(asker, beginning):
             return True
         reason = "the body is longer than is judged (inbound_scan.oversize_action)"
-        flow.response = refusal_response(Answer(True, None, reason))  # noqa: FBT003
+        flow.response = refusal_response(Answer(Decision.BLOCK, reason))
         return False
 
     async def _judge_body(
-        self, flow: http.HTTPFlow, asker: Asker, body: bytes, *, is_changeable: bool
+        self, flow: http.HTTPFlow, asker: Origin, body: bytes, *, is_changeable: bool
     ) -> None:
         response = response_of(flow)
         kind = response.headers.get("content-type", "")
         text, charset = to_utf8(body, kind)
-        is_binary = bool(text) and sniff(text) is Kind.BINARY
+        is_binary = bool(text) and sniff(text) is ContentKind.BINARY
         make = partial(_content, text, body, kind)
         details = (*_where(flow), _BINARY) if is_binary else _where(flow)
         answer = await self._judge.judge(
@@ -194,7 +198,7 @@ class Responses:
                 reason = f"the rewritten body cannot be sent: {error}"
             else:
                 return
-        flow.response = refusal_response(Answer(True, None, reason))  # noqa: FBT003
+        flow.response = refusal_response(Answer(Decision.BLOCK, reason))
 
 
 def _where(flow: http.HTTPFlow) -> tuple[str, ...]:

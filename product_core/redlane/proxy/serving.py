@@ -15,6 +15,7 @@ from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.master import Master
 from mitmproxy.proxy import layers, mode_specs
 
+from redlane.client.questions import Questions
 from redlane.proxy.addon import Judging
 from redlane.proxy.admitting import Admitting
 from redlane.proxy.budget import Budget
@@ -22,7 +23,6 @@ from redlane.proxy.channel import Channel
 from redlane.proxy.hooks import Hooks
 from redlane.proxy.judge import Judge
 from redlane.proxy.kept_connections import KeptConnection
-from redlane.proxy.lanes import Lanes
 from redlane.proxy.patching import use_own_layers
 from redlane.proxy.requests import Requests
 from redlane.proxy.resolving import Resolver
@@ -57,7 +57,7 @@ class Proxy:
         self._interception = Interception()
         self._resolver = Resolver(master.event_loop)
         self._resolver.install()
-        self._judge = Judge(Lanes(channel.hand_over))
+        self._judge = Judge(Questions(channel.connect))
         self._hooks = Hooks(())
         self._budget = Budget()
         self._served: WeakValueDictionary[str, KeptConnection] = WeakValueDictionary()

@@ -13,10 +13,11 @@ from mitmproxy import connection, http
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.proxy.hosts import is_listed
-from redlane.proxy.judge import Asker, Judge
+from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import ASKER
 from redlane.proxy.requests import Requests
 from redlane.proxy.settings import ProxySettings
+from redlane.wire.question import Origin
 
 __all__ = ["Tunnels"]
 
@@ -28,7 +29,7 @@ class _Tunnel:
     """One that was opened; `is_raw` once it is known that nobody reads it."""
 
     flow: http.HTTPFlow
-    asker: Asker
+    asker: Origin
     is_raw: bool = False
 
 

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
 
 __all__ = ["FIRST_LINK", "Event", "encode", "link_of"]
@@ -16,7 +17,8 @@ class Event:
     """A verdict, or with `review` a decision about what was held.
 
     `content`, `details` and `modified` are excerpts without secrets; `time` is UTC,
-    ISO 8601.
+    ISO 8601. `score` and `answer_details`, in order of their names, are what the match
+    type of `policy` told besides.
     `prev` and `hash` chain the events of one session: `hash` covers all other fields.
     """
 
@@ -39,6 +41,8 @@ class Event:
     decided_by: str | None = None
     details: str = ""
     restriction: bool = False
+    score: float | None = None
+    answer_details: Mapping[str, object] = field(default_factory=dict)
     prev: str = ""
     hash: str = ""
 

@@ -6,6 +6,7 @@ Rules that name more than it stops cannot be enforced: then nothing goes on.
 
 from collections.abc import Sequence
 
+from redlane.model.policy import Role
 from redlane.policies.ruleset import RoleRules, RuleSet
 from redlane.state.sessions import Session
 
@@ -38,7 +39,7 @@ def why_not_held(
         return ""
     named = names_of(ruleset, session.role, restrictions)
     if not named:
-        return ""
+        return _why_not_bound(session, ruleset.roles.get(session.role or ""))
     again = "end it and start it again"
     missing = sorted(named.keys() - set(session.filtered or ()))
     if session.filtered is None:
@@ -51,11 +52,28 @@ def why_not_held(
             f"the session was started without a filter for {listed(missing)}, which "
             f"its rules name: {again}"
         )
-    role = ruleset.roles.get(session.role or "")
-    if session.sandboxes and role is not None and not role.namespaces:
+    return _why_not_bound(session, ruleset.roles.get(session.role or ""))
+
+
+def _why_not_bound(session: Session, role: Role | None) -> str:
+    """Why what a role says beside its policies cannot be enforced, or ""."""
+    again = "end it and start it again"
+    if role is None:
+        return ""
+    if session.sandboxes and not role.namespaces:
         return (
             f"the session was started with a filter that lets it into namespaces, "
             f"which role {role.name!r} denies: {again}"
+        )
+    if role.hidden and session.filtered is None:
+        return (
+            f"nothing hides from the session what role {role.name!r} hides, unless it "
+            f"is just starting: {again}"
+        )
+    if role.writable is not None and not session.places:
+        return (
+            f"nothing holds the session to the places where role {role.name!r} lets it "
+            f"write, unless it is just starting: {again}"
         )
     return ""
 

@@ -68,6 +68,11 @@ class History:
             newest = list(deque(merged, maxlen=limit))
         return newest
 
+    def stream(self, wanted: Filter) -> Iterator[Event]:
+        """The wanted events, file by file; one of them is in memory at a time."""
+        for path in self._files(wanted):
+            yield from self._from_file(path, wanted)
+
     def after(self, event_id: str, wanted: Filter, limit: int) -> list[Event]:
         """The first wanted events behind the one with this id, `limit` of them.
 

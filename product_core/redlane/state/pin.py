@@ -15,11 +15,11 @@ from typing import Any
 from redlane.errors import RedlaneError
 
 __all__ = [
-    "Finding",
-    "Kind",
+    "FindingKind",
     "Pin",
     "PinnedServer",
     "PinsError",
+    "ToolFinding",
     "canonical",
     "record_of",
     "server_key",
@@ -38,7 +38,7 @@ class PinsError(RedlaneError):
     """Tools cannot be pinned, or compared with their pins: nothing passes."""
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """Why a tool waits for a person."""
 
     CHANGED = "changed"
@@ -56,13 +56,13 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ToolFinding:
     """What was seen of a tool; `like` names the tool or server that it is like.
 
     `text` is its definition. `session` is where it was seen, "" outside of any.
     """
 
-    kind: Kind
+    kind: FindingKind
     text: str
     like: str = ""
     seen: str = ""
@@ -79,7 +79,7 @@ class Pin:
 
     text: str | None
     since: str = ""
-    found: Finding | None = None
+    found: ToolFinding | None = None
 
     @property
     def size(self) -> int:
@@ -108,7 +108,7 @@ class PinnedServer:
         return short(self.key)
 
     @property
-    def findings(self) -> dict[str, tuple[str, Finding]]:
+    def findings(self) -> dict[str, tuple[str, ToolFinding]]:
         """What waits for a person: by id, the tool and what was found."""
         return {
             each.found.id(self.key, tool): (tool, each.found)
@@ -202,13 +202,13 @@ def _pin_of(record: object) -> Pin:
     return Pin(text, since, None if found is None else _finding_of(found))
 
 
-def _finding_of(record: object) -> Finding:
+def _finding_of(record: object) -> ToolFinding:
     kind, text, like, seen, session = _texts(
         _object(record), ("kind", "definition", "like", "seen", "session")
     )
-    if kind not in set(Kind):
+    if kind not in set(FindingKind):
         raise PinsError(f"{kind!r} is no kind of finding")
-    return Finding(Kind(kind), text, like, seen, session)
+    return ToolFinding(FindingKind(kind), text, like, seen, session)
 
 
 def _object(value: object) -> Mapping[str, Any]:

@@ -6,22 +6,31 @@ from functools import cached_property
 from types import MappingProxyType
 
 from redlane.state.look_alikes import LookAlikes
-from redlane.state.pin import Finding, Kind, Pin, PinnedServer, server_key, short
+from redlane.state.pin import (
+    FindingKind,
+    Pin,
+    PinnedServer,
+    ToolFinding,
+    server_key,
+    short,
+)
 from redlane.state.redaction import redact
 
-__all__ = ["Book", "ListedTool", "Listing", "Standing", "shown", "told"]
+__all__ = ["ListedTool", "Listing", "PinBook", "PinStatus", "shown", "told"]
 
 _LONGEST_SHOWN = 500
 
 _TOLD = {
-    Kind.CHANGED: "tool {tool} of MCP server {server} is not what was pinned",
-    Kind.ADDED: "tool {tool} was added to MCP server {server} after it was pinned",
-    Kind.SHADOWED: "tool {tool} of MCP server {server} has the name of a tool of "
-    "MCP server {like}",
-    Kind.LOOK_ALIKE: "tool {tool} of MCP server {server} could be taken for {like}",
-    Kind.BLOCKED: "what tool {tool} of MCP server {server} says was blocked",
-    Kind.PROGRAM: "tool {tool} is of an MCP server {server} that is not started as "
-    "the one that was pinned",
+    FindingKind.CHANGED: "tool {tool} of MCP server {server} is not what was pinned",
+    FindingKind.ADDED: "tool {tool} was added to MCP server {server} after it was "
+    "pinned",
+    FindingKind.SHADOWED: "tool {tool} of MCP server {server} has the name of a tool "
+    "of MCP server {like}",
+    FindingKind.LOOK_ALIKE: "tool {tool} of MCP server {server} could be taken for "
+    "{like}",
+    FindingKind.BLOCKED: "what tool {tool} of MCP server {server} says was blocked",
+    FindingKind.PROGRAM: "tool {tool} is of an MCP server {server} that is not started "
+    "as the one that was pinned",
 }
 
 
@@ -55,31 +64,31 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PinStatus:
     """Whether a listed tool is pinned as it is, new, or found to be something else.
 
     `is_fresh`: what was found was not known yet.
     """
 
     is_new: bool = False
-    found: Finding | None = None
+    found: ToolFinding | None = None
     is_fresh: bool = False
 
 
 @dataclass(frozen=True)
-class Book:
+class PinBook:
     """All servers of a user; never changed, but replaced."""
 
     servers: Mapping[str, PinnedServer]
 
-    def with_server(self, server: PinnedServer) -> "Book":
+    def with_server(self, server: PinnedServer) -> "PinBook":
         """The same, but for this server."""
-        return Book(MappingProxyType({**self.servers, server.key: server}))
+        return PinBook(MappingProxyType({**self.servers, server.key: server}))
 
-    def without(self, key: str) -> "Book":
+    def without(self, key: str) -> "PinBook":
         """The same, without a server."""
         kept = {each: server for each, server in self.servers.items() if each != key}
-        return Book(MappingProxyType(kept))
+        return PinBook(MappingProxyType(kept))
 
     def problem(self, name: str, key: str, tool: str, session: str = "") -> str:
         """Why a call of a tool must wait for a person; "" for nothing."""
@@ -88,21 +97,28 @@ class Book:
             # Nothing was ever listed, so that there is nothing to compare with; unless
             # the server has the name of another, which has no such tool.
             foreign = name in self._names and not self._texts(name, tool, session)
-            text = _TOLD[Kind.PROGRAM].format(tool=repr(tool), server=repr(name))
+            text = _TOLD[FindingKind.PROGRAM].format(tool=repr(tool), server=repr(name))
             return text if foreign else ""
         pin = server.tools.get(tool)
         if pin is None:
-            return f"tool {tool!r} was never listed by MCP server {name!r}"
+            return f"MCP server {name!r} has never listed a tool {tool!r}"
         return "" if pin.found is None else told(name, key, tool, pin.found)
 
     def bars(self, key: str, tool: str) -> bool:
-        """Whether nobody may let a call of a tool pass, as what it says is blocked."""
-        server = self.servers.get(key)
-        pin = None if server is None else server.tools.get(tool)
-        found = None if pin is None else pin.found
-        return found is not None and found.kind is Kind.BLOCKED
+        """Whether nobody may let a call of a tool pass.
 
-    def blocked(self, listing: Listing) -> dict[str, Finding]:
+        Its server has never listed it, so that nobody could say what it does; or what
+        it says is blocked.
+        """
+        server = self.servers.get(key)
+        if server is None:
+            return False
+        pin = server.tools.get(tool)
+        if pin is None:
+            return True
+        return pin.found is not None and pin.found.kind is FindingKind.BLOCKED
+
+    def blocked(self, listing: Listing) -> dict[str, ToolFinding]:
         """What is to be kept of the tools of a listing, all of which are blocked.
 
         What is pinned stays so, and what was found already.
@@ -110,40 +126,40 @@ class Book:
         server = self.servers.get(listing.key)
         known = {} if server is None else server.tools
         return {
-            each.name: Finding(Kind.BLOCKED, each.text, session=listing.session)
+            each.name: ToolFinding(
+                FindingKind.BLOCKED, each.text, session=listing.session
+            )
             for each in listing.tools
             if each.name not in known
         }
 
-    def standing(
-        self, listing: Listing, tool: ListedTool, *, may_add: bool
-    ) -> Standing:
+    def status(self, listing: Listing, tool: ListedTool, *, may_add: bool) -> PinStatus:
         """How a listed tool stands; `may_add`: its server is just being pinned."""
         server = self.servers.get(listing.key)
         pin = None if server is None else server.tools.get(tool.name)
         if pin is not None and pin.text == tool.text:
-            return Standing()
+            return PinStatus()
         if pin is not None and pin.text is not None:
-            kind, like = Kind.CHANGED, ""
+            kind, like = FindingKind.CHANGED, ""
         elif pin is not None and pin.found is not None:
             kind, like = pin.found.kind, pin.found.like
         elif may_add and tool.text in self._texts(
             listing.name, tool.name, listing.session
         ):
-            return Standing(is_new=True)  # another version of the server, say
+            return PinStatus(is_new=True)  # another version of the server, say
         else:
-            strange = self._strange(listing, tool.name, may_add=may_add)
+            strange = self._strange(listing, tool, may_add=may_add)
             if strange is None:
-                return Standing(is_new=True)
+                return PinStatus(is_new=True)
             kind, like = strange
         before = None if pin is None else pin.found
         if before is not None and (before.kind, before.text) == (kind, tool.text):
-            return Standing(found=before)
-        found = Finding(kind, tool.text, like, session=listing.session)
-        return Standing(found=found, is_fresh=True)
+            return PinStatus(found=before)
+        found = ToolFinding(kind, tool.text, like, session=listing.session)
+        return PinStatus(found=found, is_fresh=True)
 
     def found(
-        self, listing: Listing, found: Mapping[str, Finding], now: str
+        self, listing: Listing, found: Mapping[str, ToolFinding], now: str
     ) -> PinnedServer:
         """The server of a listing, where this was found of its tools."""
         server = self._server(listing, now)
@@ -169,19 +185,23 @@ class Book:
         return PinnedServer(listing.key, listing.name, started, now, listing.session)
 
     def _strange(
-        self, listing: Listing, tool: str, *, may_add: bool
-    ) -> tuple[Kind, str] | None:
+        self, listing: Listing, tool: ListedTool, *, may_add: bool
+    ) -> tuple[FindingKind, str] | None:
         """What is wrong with a tool that its server has not had, if anything is."""
         if self._is_foreign(listing):
-            return Kind.PROGRAM, ""
-        shadowed = self._owners.get(tool, {}).keys() - {listing.key}
-        if shadowed:
-            return Kind.SHADOWED, repr(self.servers[min(shadowed)].name)
-        # In its first listing a server cannot copy itself.
-        like = self._like(tool, listing.key if may_add else None)
+            return FindingKind.PROGRAM, ""
+        others = self._owners.get(tool.name, {}).keys() - {listing.key}
+        alike = {
+            e for e in others if self.servers[e].tools[tool.name].text == tool.text
+        }
+        if others - alike:
+            return FindingKind.SHADOWED, repr(self.servers[min(others - alike)].name)
+        # In its first listing a server cannot copy itself; and what is word for word
+        # another's tool is known: two servers of one kind have all of it alike.
+        like = not alike and self._like(tool.name, listing.key if may_add else None)
         if like:
-            return Kind.LOOK_ALIKE, like
-        return None if may_add else (Kind.ADDED, "")
+            return FindingKind.LOOK_ALIKE, like
+        return None if may_add else (FindingKind.ADDED, "")
 
     def _like(self, tool: str, but: str | None) -> str:
         """The tool, and its server, that a name could be taken for; "" for none."""
@@ -239,7 +259,7 @@ class Book:
         return made
 
 
-def told(server: str, key: str, tool: str, found: Finding) -> str:
+def told(server: str, key: str, tool: str, found: ToolFinding) -> str:
     """What was found of a tool, for a person."""
     text = _TOLD[found.kind].format(
         tool=repr(tool), server=repr(server), like=found.like

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from redlane.errors import RedlaneError
-from redlane.policies.strictjson import parse_json
 from redlane.state.pin import PinnedServer, PinsError, record_of, server_of
 from redlane.state.session_file import write_whole
+from redlane.wire.strict_json import parse_json
 
 __all__ = ["PinFiles"]
 

@@ -14,8 +14,8 @@ from types import MappingProxyType
 
 from redlane.errors import UsageError
 from redlane.state.clock import iso_time
-from redlane.state.pin import Finding, Pin, PinnedServer, PinsError, short
-from redlane.state.pin_book import Book, Listing, Standing
+from redlane.state.pin import Pin, PinnedServer, PinsError, ToolFinding, short
+from redlane.state.pin_book import Listing, PinBook, PinStatus
 from redlane.state.pin_files import PinFiles
 
 __all__ = ["Accepted", "AgainError", "Pins"]
@@ -40,15 +40,15 @@ class Accepted:
 
     server: PinnedServer
     tool: str
-    found: Finding
+    found: ToolFinding
 
 
 @dataclass(slots=True)
-class _Shelf:
+class _UserPins:
     """What is in memory of one user; None until it is read."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    book: Book | None = None
+    book: PinBook | None = None
     open: dict[str, tuple[int, float]] = field(default_factory=dict)
     """By server, who lists it for the first time, and until when that may last."""
 
@@ -75,7 +75,7 @@ class Pins:
         self._clock = clock
         self._timer = timer
         self._most = most
-        self._shelves: dict[int | None, _Shelf] = {}
+        self._shelves: dict[int | None, _UserPins] = {}
 
     def problem(
         self, owner: int | None, name: str, key: str, tool: str, session: str = ""
@@ -87,27 +87,27 @@ class Pins:
         `session` is the one that it comes from, "" outside of any. Every call asks, so
         that this reads no file but the first time.
         """
-        shelf = self._shelf(owner)
-        book = shelf.book
+        user = self._user(owner)
+        book = user.book
         if book is None:
-            with shelf.lock:
-                book = self._book(owner, shelf)
+            with user.lock:
+                book = self._book(owner, user)
         problem = book.problem(name, key, tool, session)
         if problem and book.bars(key, tool):
             raise PinsError(problem)
         return problem
 
-    def look(self, owner: int | None, listing: Listing) -> list[Standing]:
+    def look(self, owner: int | None, listing: Listing) -> list[PinStatus]:
         """How each tool of a listing stands; what is found is kept for a person.
 
         Raises PinsError when it cannot be told or kept.
         """
-        shelf = self._shelf(owner)
-        with shelf.lock:
-            book = self._book(owner, shelf)
-            may_add = self._may_add(book, shelf, listing)
+        user = self._user(owner)
+        with user.lock:
+            book = self._book(owner, user)
+            may_add = self._may_add(book, user, listing)
             found = [
-                book.standing(listing, each, may_add=may_add) for each in listing.tools
+                book.status(listing, each, may_add=may_add) for each in listing.tools
             ]
             fresh = {
                 tool.name: each.found
@@ -115,11 +115,11 @@ class Pins:
                 if each.found is not None and each.is_fresh
             }
             if fresh:
-                self._open(book, shelf, listing)
+                self._open(book, user, listing)
                 server = book.found(listing, fresh, self._now())
-                self._put(owner, shelf, server, listing.session)
+                self._put(owner, user, server, listing.session)
             if listing.is_last and not any(each.is_new for each in found):
-                shelf.open.pop(listing.key, None)
+                user.open.pop(listing.key, None)
             return found
 
     def pin(self, owner: int | None, listing: Listing) -> list[str]:
@@ -129,23 +129,23 @@ class Pins:
 
         Raises AgainError when one is neither by now, and PinsError.
         """
-        shelf = self._shelf(owner)
-        with shelf.lock:
-            book = self._book(owner, shelf)
-            may_add = self._may_add(book, shelf, listing)
+        user = self._user(owner)
+        with user.lock:
+            book = self._book(owner, user)
+            may_add = self._may_add(book, user, listing)
             stands = [
-                book.standing(listing, each, may_add=may_add) for each in listing.tools
+                book.status(listing, each, may_add=may_add) for each in listing.tools
             ]
             if any(each.found is not None for each in stands):
                 raise AgainError("the tools were pinned otherwise meanwhile")
             pairs = zip(listing.tools, stands, strict=True)
             fresh = [tool for tool, each in pairs if each.is_new]
             if fresh:
-                self._open(book, shelf, listing)
+                self._open(book, user, listing)
                 server = book.pinned(listing, fresh, self._now())
-                self._put(owner, shelf, server, listing.session)
+                self._put(owner, user, server, listing.session)
             if listing.is_last:
-                shelf.open.pop(listing.key, None)
+                user.open.pop(listing.key, None)
             return [each.name for each in fresh]
 
     def block(self, owner: int | None, listing: Listing) -> list[str]:
@@ -154,14 +154,14 @@ class Pins:
         Without it a tool whose description is blocked could be called as one of a
         server that never listed any. Raises PinsError.
         """
-        shelf = self._shelf(owner)
-        with shelf.lock:
-            book = self._book(owner, shelf)
+        user = self._user(owner)
+        with user.lock:
+            book = self._book(owner, user)
             found = book.blocked(listing)
             if found:
-                self._open(book, shelf, listing)
+                self._open(book, user, listing)
                 server = book.found(listing, found, self._now())
-                self._put(owner, shelf, server, listing.session)
+                self._put(owner, user, server, listing.session)
             return list(found)
 
     def owners(self) -> list[int | None]:
@@ -170,9 +170,9 @@ class Pins:
 
     def servers(self, owner: int | None) -> list[PinnedServer]:
         """What is pinned of a user, in order of time; raises PinsError."""
-        shelf = self._shelf(owner)
-        with shelf.lock:
-            book = self._book(owner, shelf)
+        user = self._user(owner)
+        with user.lock:
+            book = self._book(owner, user)
         return sorted(book.servers.values(), key=lambda each: (each.seen, each.key))
 
     def find(self, owner: int | None, id_: str) -> list[Accepted]:
@@ -187,10 +187,10 @@ class Pins:
 
     def accept(self, owner: int | None, id_: str) -> list[Accepted]:
         """Pin what an id stands for, exactly that; raises PinsError, UsageError."""
-        shelf = self._shelf(owner)
+        user = self._user(owner)
         accepted = self.find(owner, id_)
-        with shelf.lock:
-            book = self._book(owner, shelf)
+        with user.lock:
+            book = self._book(owner, user)
             server = book.servers.get(accepted[0].server.key) if accepted else None
             if server is None or server is not accepted[0].server:
                 raise UsageError(_nothing(id_))
@@ -198,7 +198,7 @@ class Pins:
             for each in accepted:
                 tools[each.tool] = Pin(each.found.text, self._now())
             changed = replace(server, tools=MappingProxyType(tools))
-            self._put(owner, shelf, changed, "")
+            self._put(owner, user, changed, "")
         return accepted
 
     def forget(self, owner: int | None, id_: str) -> tuple[str, list[str]]:
@@ -206,76 +206,80 @@ class Pins:
 
         A server's file need not be readable. Raises PinsError, UsageError.
         """
-        shelf = self._shelf(owner)
-        with shelf.lock:
+        user = self._user(owner)
+        with user.lock:
             for key in self._files.keys(owner):
                 if short(key) == id_:
                     self._files.remove(owner, key)
-                    known = None if shelf.book is None else shelf.book.servers.get(key)
-                    if shelf.book is not None:
-                        shelf.book = shelf.book.without(key)
-                    shelf.open.pop(key, None)
+                    known = None if user.book is None else user.book.servers.get(key)
+                    if user.book is not None:
+                        user.book = user.book.without(key)
+                    user.open.pop(key, None)
                     return (id_ if known is None else known.name), []
-            book = self._book(owner, shelf)
+            book = self._book(owner, user)
             for server in book.servers.values():
                 if id_ in server.findings:
                     tool, _ = server.findings[id_]
-                    self._put(owner, shelf, _without(server, tool), "")
+                    self._put(owner, user, _without(server, tool), "")
                     return server.name, [tool]
         raise UsageError(_nothing(id_))
 
     def _put(
-        self, owner: int | None, shelf: _Shelf, server: PinnedServer, session: str
+        self,
+        owner: int | None,
+        user: _UserPins,
+        server: PinnedServer,
+        session: str,
     ) -> None:
         """Keep a server, on the disk first."""
-        book = self._book(owner, shelf).with_server(server)
+        book = self._book(owner, user).with_server(server)
         _check_room(book, session, *self._most)
-        self._give_place(owner, shelf)
+        self._give_place(owner, user)
         self._files.save(owner, server)
-        shelf.book = book
+        user.book = book
 
-    def _may_add(self, book: Book, shelf: _Shelf, listing: Listing) -> bool:
+    def _may_add(self, book: PinBook, user: _UserPins, listing: Listing) -> bool:
         """Whether the server of a listing is being listed for the first time."""
         if listing.key not in book.servers:
             return True
-        lister, end = shelf.open.get(listing.key, (0, 0.0))
+        lister, end = user.open.get(listing.key, (0, 0.0))
         return lister == listing.lister and self._timer() < end
 
-    def _open(self, book: Book, shelf: _Shelf, listing: Listing) -> None:
+    def _open(self, book: PinBook, user: _UserPins, listing: Listing) -> None:
         """Let who lists a server for the first time list all pages of it."""
         if listing.key in book.servers:
             return
         now = self._timer()
-        shelf.open = {key: each for key, each in shelf.open.items() if now < each[1]}
-        shelf.open[listing.key] = (listing.lister, now + _SECONDS_TO_LIST)
+        user.open = {key: each for key, each in user.open.items() if now < each[1]}
+        user.open[listing.key] = (listing.lister, now + _SECONDS_TO_LIST)
 
-    def _shelf(self, owner: int | None) -> _Shelf:
+    def _user(self, owner: int | None) -> _UserPins:
         """Where a user's pins are; one without a name gets a place with the first."""
-        shelf = self._shelves.get(owner)
-        if shelf is not None:
-            return shelf
+        user = self._shelves.get(owner)
+        if user is not None:
+            return user
         if self._is_named(owner) or owner in self._files.owners():
-            return self._shelves.setdefault(owner, _Shelf())
-        return _Shelf()
+            return self._shelves.setdefault(owner, _UserPins())
+        return _UserPins()
 
-    def _give_place(self, owner: int | None, shelf: _Shelf) -> None:
-        """Keep a user's shelf; raises PinsError for one more without a name."""
+    def _give_place(self, owner: int | None, user: _UserPins) -> None:
+        """Keep a user's pins; raises PinsError for one more without a name."""
         if owner in self._shelves:
             return
         nameless = sum(not self._is_named(each) for each in self._files.owners())
         if nameless >= MOST_NAMELESS:
             raise PinsError("too many users without a name have pins of MCP servers")
-        if self._shelves.setdefault(owner, shelf) is not shelf:
+        if self._shelves.setdefault(owner, user) is not user:
             raise AgainError("another process of the user's was first")
 
     def _is_named(self, owner: int | None) -> bool:
         return owner is None or self._knows(owner)
 
-    def _book(self, owner: int | None, shelf: _Shelf) -> Book:
-        """The user's pins, read at first; raises PinsError. Wants the shelf's lock."""
-        if shelf.book is None:
-            shelf.book = Book(MappingProxyType(self._files.load(owner)))
-        return shelf.book
+    def _book(self, owner: int | None, user: _UserPins) -> PinBook:
+        """The user's pins, read at first; raises PinsError. Wants their lock."""
+        if user.book is None:
+            user.book = PinBook(MappingProxyType(self._files.load(owner)))
+        return user.book
 
     def _now(self) -> str:
         return iso_time(self._clock())
@@ -290,18 +294,18 @@ def _without(server: PinnedServer, tool: str) -> PinnedServer:
     return replace(server, tools=MappingProxyType(tools))
 
 
-def _check_room(book: Book, session: str, most: int, characters: int) -> None:
+def _check_room(book: PinBook, session: str, most: int, characters: int) -> None:
     """Refuse what is too much, of what comes out of sessions the half already."""
     servers = list(book.servers.values())
     count, size = len(servers), sum(each.size for each in servers)
     from_sessions = sum(bool(each.session) for each in servers)
-    share = sum(map(_size_from_sessions, servers))
+    quota_key = sum(map(_size_from_sessions, servers))
     if count > most or (session and from_sessions > most // 2):
         raise PinsError(
             f"{count - 1} MCP servers are pinned already: forget one "
             "(redlane mcp pins list)"
         )
-    if size > characters or (session and share > characters // 2):
+    if size > characters or (session and quota_key > characters // 2):
         raise PinsError(
             "the pinned tools of MCP servers are too long together: forget one "
             "(redlane mcp pins list)"

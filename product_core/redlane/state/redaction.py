@@ -4,11 +4,19 @@ Better a word too many than a key: what looks like a secret counts as one. RE2 k
 the time linear in the length of the text, whatever it holds.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import re2
 
-__all__ = ["LONGEST_EXCERPT", "REDACTED", "excerpt", "redact", "redact_reason"]
+__all__ = [
+    "LONGEST_EXCERPT",
+    "REDACTED",
+    "excerpt",
+    "redact",
+    "redact_details",
+    "redact_reason",
+]
 
 REDACTED = "[redacted]"
 """What stands in the place of a secret."""
@@ -88,6 +96,22 @@ def redact(text: str) -> str:
 def redact_reason(text: str) -> str:
     """The same of a verdict's reason: they are few, and each comes again and again."""
     return redact(text)
+
+
+def redact_details(details: Mapping[str, object]) -> dict[str, object]:
+    """What a match type told besides, in order of its names; each is a short value."""
+    return {
+        name: _redacted(name, details[name])
+        for name in sorted(details)
+        if redact(name) == name
+    }
+
+
+def _redacted(name: str, value: object) -> object:
+    """A value whose name says that it is a secret is none to write down."""
+    if redact(f"{name}=x") != f"{name}=x":
+        return REDACTED
+    return redact(value) if isinstance(value, str) else value
 
 
 def excerpt(data: bytes, longest: int = LONGEST_EXCERPT) -> str:

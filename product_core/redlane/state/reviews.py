@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from redlane.errors import RedlaneError, UsageError
 from redlane.state.clock import iso_time
-from redlane.state.shares import Share
+from redlane.state.quota_keys import QuotaKey
 
 __all__ = ["Review", "ReviewState", "Reviews", "ReviewsFullError"]
 
@@ -97,13 +97,13 @@ class Reviews:
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
-        share: Share | None = None,
+        quota_key: QuotaKey | None = None,
     ) -> None:
         """An empty table; `clock` counts the seconds that a review may take.
 
-        With `share` no user takes the room of others.
+        With `quota_key` no user takes the room of others.
         """
-        self._share = share
+        self._quota_key = quota_key
         self._clock = clock
         self._wall_clock = wall_clock
         self._new_id = new_id
@@ -203,6 +203,12 @@ class Reviews:
             self._closed = True
             for review in list(self._held.values()):
                 self._cancel(review)
+            self._changed.notify_all()
+
+    def wait_until(self, is_so: Callable[[], bool], seconds: float) -> None:
+        """Wait until something has changed that makes it so, or the time is up."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or is_so(), seconds)
 
     def get(self, review_id: str) -> Review | None:
         """The review as it is now, or None."""
@@ -220,8 +226,8 @@ class Reviews:
     def _check_room(self, session: str, size: int) -> None:
         if self._closed:
             raise ReviewsFullError("nothing is held any more: the daemon is stopping")
-        if self._share is not None:
-            self._check_room_of_share(self._share, session, size)
+        if self._quota_key is not None:
+            self._check_room_of_user(self._quota_key, session, size)
         mine = sum(each.session == session for each in self._held.values())
         held = sum(each.size for each in self._held.values())
         if mine >= MOST_HELD_OF_SESSION:
@@ -229,14 +235,14 @@ class Reviews:
                 f"session {session!r} has {mine} contents held already"
             )
         most, most_bytes = MOST_HELD, MOST_HELD_BYTES
-        if self._share is not None:  # several users together may have more than one
+        if self._quota_key is not None:  # several users together may have more than one
             most, most_bytes = most * _MOST_FULL_SHARES, most_bytes * 2
         if len(self._held) >= most or held + size > most_bytes:
             raise ReviewsFullError(f"{len(self._held)} contents are held already")
 
-    def _check_room_of_share(self, share: Share, session: str, size: int) -> None:
-        name = share(session)
-        same = [each for each in self._held.values() if share(each.session) == name]
+    def _check_room_of_user(self, quota_key: QuotaKey, session: str, size: int) -> None:
+        name = quota_key(session)
+        same = [each for each in self._held.values() if quota_key(each.session) == name]
         held = sum(each.size for each in same)
         if len(same) >= MOST_HELD_OF_SHARE or held + size > MOST_HELD_BYTES_OF_SHARE:
             raise ReviewsFullError(f"{name} has {len(same)} contents held already")

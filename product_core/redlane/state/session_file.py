@@ -61,7 +61,9 @@ def _is_record(value: object) -> bool:
         and isinstance(value.get("role"), str | None)
         and isinstance(value.get("restrictions"), str | None)
         and _are_names(value.get("filtered"))
+        and _are_names(value.get("allowed", []))
         and isinstance(value.get("sandboxes", False), bool)
+        and isinstance(value.get("places", False), bool)
         and all(
             isinstance(value.get(each), int | None) and value.get(each) is not True
             for each in _NUMBERS

@@ -25,9 +25,9 @@ from redlane.state.owners import (
     new_id,
     owner_of,
 )
+from redlane.state.quota_keys import QuotaKey
+from redlane.state.restriction_store import RestrictionStore, Slices
 from redlane.state.session_file import load_records, save_records
-from redlane.state.shares import Share
-from redlane.state.shelf import Shelf, Slices
 
 __all__ = ["DEFAULT_SESSION", "Session", "SessionState", "SessionTable"]
 
@@ -69,6 +69,10 @@ class Session:
     """The system calls that its processes' filter stops; None: they have no filter."""
     sandboxes: bool = False
     """Whether that filter lets its processes into new namespaces."""
+    places: bool = False
+    """Whether that filter stops whatever changes files."""
+    allowed: tuple[str, ...] = ()
+    """Canonical paths where a person lets it change files, beside its role."""
 
     @property
     def owner(self) -> int | None:
@@ -95,25 +99,25 @@ class SessionTable:
         default_role: str | None = None,
         clock: Callable[[], float] = time.time,
         unique: Callable[[], str] = lambda: os.urandom(12).hex(),
-        share: Share = lambda _: "",
+        quota_key: QuotaKey = lambda _: "",
     ) -> None:
         """Load what a killed daemon left; `default_role` is for sessions made here."""
         self._file = file
         self._default_role = default_role
         self._clock = clock
         self._unique = unique
-        self._share = share
+        self._quota_key = quota_key
         self._lock = threading.Lock()
         self.unsaved: str | None = None
         self.on_change: Callable[[], None] = lambda: None
         """Called after each change; must not wait, nor ask this table."""
-        self._shelf = Shelf(file.with_name("restrictions"))
+        self._restrictions = RestrictionStore(file.with_name("restrictions"))
         records, self.problem = load_records(file)
         self._sessions: dict[str, Session] = {}
         self._take(records)
         if DEFAULT_SESSION not in self._sessions:
             self._sessions[DEFAULT_SESSION] = self._made(DEFAULT_SESSION, default_role)
-        self._shelf.clear_files(_restrictions_of(self._sessions.values()))
+        self._restrictions.clear_files(_restrictions_of(self._sessions.values()))
 
     def create(
         self,
@@ -134,7 +138,7 @@ class SessionTable:
         """
         with self._lock:
             if restrictions is not None:
-                self._shelf.put(restrictions)
+                self._restrictions.put(restrictions)
             made = replace(
                 self._made(new_id(self._unique(), owner), role or self._default_role),
                 label=label,
@@ -167,7 +171,7 @@ class SessionTable:
         """
         if session.restrictions is None:
             return ()
-        return self._shelf.rules(session.restrictions, types)
+        return self._restrictions.rules(session.restrictions, types)
 
     def list(self) -> tuple[Session, ...]:
         """Every session, oldest first."""
@@ -187,11 +191,24 @@ class SessionTable:
         return self._change(session_id, frozen=False)
 
     def set_filter(
-        self, session_id: str, names: Iterable[str], *, sandboxes: bool
+        self,
+        session_id: str,
+        names: Iterable[str],
+        *,
+        sandboxes: bool,
+        places: bool = False,
     ) -> Session:
         """Know what the filter of the session's processes stops."""
         filtered = tuple(sorted(set(names)))
-        return self._change(session_id, filtered=filtered, sandboxes=sandboxes)
+        return self._change(
+            session_id, filtered=filtered, sandboxes=sandboxes, places=places
+        )
+
+    def allow_write(self, session_id: str, path: str) -> Session:
+        """Let the session change files below a canonical path, to its end."""
+        session = self.get(session_id)
+        allowed = () if session is None else session.allowed
+        return self._change(session_id, allowed=tuple(dict.fromkeys((*allowed, path))))
 
     def end(self, session_id: str) -> Session:
         """Block everything that the session asks for good; the default cannot end."""
@@ -207,8 +224,9 @@ class SessionTable:
             names = (each.name for each in fields(Session) if each.name in record)
             known = {name: record[name] for name in names}
             known["state"] = SessionState(known["state"])
-            if known.get("filtered") is not None:
-                known["filtered"] = tuple(known["filtered"])
+            for name in ("filtered", "allowed"):
+                if known.get(name) is not None:
+                    known[name] = tuple(known[name])
             self._sessions[known["id"]] = Session(**known)
 
     def _change(self, session_id: str, **changes: Any) -> Session:  # noqa: ANN401  # fields of Session
@@ -229,13 +247,13 @@ class SessionTable:
             each
             for each in sessions.values()
             if each.state is SessionState.ENDED
-            and self._share(each.id) == self._share(session.id)
+            and self._quota_key(each.id) == self._quota_key(session.id)
         ]
         for old in ended[: max(0, len(ended) - MOST_ENDED)]:
             del sessions[old.id]
         self._sessions = sessions
         self._save()
-        self._shelf.keep_only(_restrictions_of(sessions.values()))
+        self._restrictions.keep_only(_restrictions_of(sessions.values()))
         self.on_change()
 
     def _save(self) -> None:

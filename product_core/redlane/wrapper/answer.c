@@ -4,12 +4,19 @@
  * Only the forms that the daemon sends are understood. A truncated or surprising answer
  * is no verdict. */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "answer.h"
+
+#include "message.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum { LINE_MAX_BYTES = 128, HELD_MAX = 7 * 86400, ROLE_MAX = 8192 };
+enum {
+    ANSWER_MAX = 16 * 1024 * 1024,
+    LINE_MAX_BYTES = 128,
+    HELD_MAX = 7 * 86400,
+    ROLE_MAX = 8192,
+};
 
 /* The digits of a number that ends exactly at end; false for anything else. */
 static bool read_number(const char *text, const char *end, size_t *number) {

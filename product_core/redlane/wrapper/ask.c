@@ -1,16 +1,16 @@
 /* One question to the daemon, over its shell socket, within a deadline. */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "ask.h"
+
+#include "frame.h"
+#include "message.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-#define SHELL_SOCKET "shell.sock"
 
 static double now(void) {
     struct timespec time;
@@ -31,35 +31,20 @@ static void wait_for(int descriptor, short events, double deadline) {
         refuse("cannot wait for the daemon (%s); not run", strerror(errno));
 }
 
-/* Connects to the shell socket, which lies beside the control socket. */
 static int reach(const struct place *place) {
-    char path[PATH_MAX + sizeof SHELL_SOCKET];
-    strcpy(path, place->socket);
-    char *slash = strrchr(path, '/');
-    strcpy(slash ? slash + 1 : path, SHELL_SOCKET);
-    int link = link_to(path, place->timeout);
+    int link = link_to_shell_socket(place->socket, place->timeout);
     if (link < 0)
         refuse("no daemon at %s (%s): start it with `redlane start`; not run",
                place->socket, strerror(errno));
     return link;
 }
 
-/* "REDLANE 1 <lengths>\n", the working directory (empty when it cannot be told),
- * what the same shell has run before (nothing), and the question. */
-static void add_frame(struct bytes *request, const struct bytes *question) {
-    char head[64], directory[PATH_MAX];
-    if (!getcwd(directory, sizeof directory) || *directory != '/') *directory = '\0';
-    size_t length = strlen(directory);
-    snprintf(head, sizeof head, "REDLANE 1 %zu 0 %zu\n", length, question->length);
-    bytes_add_text(request, head);
-    bytes_add(request, directory, length);
-    bytes_add(request, question->data, question->length);
-}
-
 /* Sends all of it. A daemon that stops listening may have answered already. */
 static void send_request(int link, const struct bytes *question, double deadline) {
+    char directory[PATH_MAX];
     struct bytes request = {0};
-    add_frame(&request, question);
+    if (!getcwd(directory, sizeof directory) || *directory != '/') *directory = '\0';
+    frame_add(&request, QUESTION, directory, question);
     for (size_t sent = 0; sent < request.length;) {
         ssize_t done = send(link, request.data + sent, request.length - sent,
                             MSG_NOSIGNAL | MSG_DONTWAIT);

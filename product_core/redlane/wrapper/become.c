@@ -1,6 +1,10 @@
 /* Becoming the shell: the same process, so that its signals and status are bash's. */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "become.h"
+
+#include "descriptors.h"
+#include "environment.h"
+#include "message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define BASH "/bin/bash"
+#define SH "/bin/sh"
 
 struct line {
     char **words;
@@ -91,12 +98,19 @@ void run_input(const struct invocation *invocation, struct bytes *text) {
     become(invocation, &line);
 }
 
-/* The Python program beside this one, which every installation has. */
-static _Noreturn void become_program(char **words) {
-    char path[PATH_MAX + sizeof "/redlane"];
+/* The command line in Python: the daemon's own, among its shims. That is found where
+ * this program was made from another shell and has nothing beside it, and no variable
+ * brings code of the caller's into it. Without a daemon the one beside this program says
+ * so. */
+static _Noreturn void become_program(const char *socket, char **words) {
+    char path[PATH_MAX + sizeof "bin/redlane"];
+    snprintf(path, PATH_MAX, "%s", socket);
+    char *slash = strrchr(path, '/');
+    strcpy(slash ? slash + 1 : path, "bin/redlane");
+    clean_environment();
+    execv(path, words);
     if (!own_directory(path, PATH_MAX)) refuse("/proc cannot be read; not run");
     strcat(path, "/redlane");
-    clean_environment();
     execv(path, words);
     refuse("%s: %s; not run", path, strerror(errno));
 }
@@ -107,15 +121,15 @@ static void become_supervised(const struct invocation *invocation, const char *s
     struct bytes role = {0};
     bytes_add_text(&role, "--role=");
     bytes_add_text(&role, invocation->role);
-    char *fixed[] = {"redlane",    "run", role.data, "--label",
-                     "redlane-sh", "--",  (char *)shell};
+    char *fixed[] = {"redlane",    "run",      role.data, "--label",
+                     "redlane-sh", "--judged", "--",      (char *)shell};
     char **words = allocate(sizeof fixed + (line->count + 1) * sizeof(char *));
     memcpy(words, fixed, sizeof fixed);
     memcpy(words + sizeof fixed / sizeof *fixed, line->words + 1,
            line->count * sizeof(char *));
     if (setenv("REDLANE_SOCKET", invocation->socket, 1) != 0)
         refuse("the environment is full; not run");
-    become_program(words);
+    become_program(invocation->socket, words);
 }
 
 /* The writer waits for an answer: from here on whole commands are judged and run one
@@ -137,12 +151,12 @@ void run_stream(const struct invocation *invocation, const struct place *place,
     words[fixed] = invocation->is_sh ? SH : BASH;
     memcpy(words + fixed + 1, line.words, line.count * sizeof(char *));
     words[fixed + 1 + line.count] = NULL;
-    become_program(words);
+    become_program(place->socket, words);
 }
 
 void run_terminal(const struct place *place) {
     char *words[] = {"redlane", "shell", "--socket", (char *)place->socket, NULL};
-    become_program(words);
+    become_program(place->socket, words);
 }
 
 void run_information(const struct invocation *invocation) {

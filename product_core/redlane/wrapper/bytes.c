@@ -1,5 +1,7 @@
 /* Growing buffers; running out of memory is a refusal. */
-#include "wrapper.h"
+#include "bytes.h"
+
+#include "message.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

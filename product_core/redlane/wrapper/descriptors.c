@@ -1,6 +1,6 @@
 /* File descriptors of our own stay away from the command's. */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>

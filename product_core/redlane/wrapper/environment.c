@@ -1,12 +1,13 @@
 /* What the environment could make a shell do besides the command is taken out. */
-#include "wrapper.h"
+#include "environment.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 extern char **environ;
 
-/* Each name with the reason; a star at the end stands for any continuation. The table
- * is also the fallback's (client/environment.py), and a test compares them. */
+/* Each name with the reason; a star at the end stands for any continuation. The shells
+ * that Python starts lose the same (running/environment.py): a test compares them. */
 static const char *const unsafe[] = {
     "BASH_ENV",            /* a file that bash -c runs first */
     "ENV",                 /* the same for an interactive sh */

@@ -1,15 +1,22 @@
-/* An agent whose system calls are filtered, and asked about at the session's supervisor.
+/* An agent whose system calls are filtered.
  *
- * The supervisor has made a socket. From it come the filter's length (4 bytes, little
- * endian) and the filter; the agent loads it; one byte goes back with the filter's
- * listener, and one comes when calls are being answered. From then on the socket tells
- * by its end that nobody answers any more.
+ * The filter is the leash's, and this process has its listener; or it comes from a
+ * supervisor of system calls, which has made a socket. From that come the filter's length
+ * (4 bytes, little endian) and the filter; the agent loads it; one byte goes back with
+ * the token of execs.c and the filter's listener, and one comes when calls are being
+ * answered. From then on each start of a program comes that the supervisor allows (the
+ * call's id and its thread: 12 bytes), and the socket tells by its end that nobody
+ * answers any more.
  *
  * A filter may stop any call. From loading it until it is served the agent therefore
  * makes none: it shares the table of descriptors with this process, writes the
  * listener's number into a page of both, and watches the page. */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "filtered.h"
+
+#include "bytes.h"
+#include "leash.h"
+#include "message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +39,11 @@
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
 
-enum { FILTER_MAX = 4096 * sizeof(struct sock_filter), PATIENT_LOOKS = 1 << 20 };
+enum {
+    FILTER_MAX = 4096 * sizeof(struct sock_filter),
+    PATIENT_LOOKS = 1 << 20,
+    ALLOWED = 12, /* bytes that tell of a start */
+};
 
 static const char STOPPED = 's', ENDED = 'e', HAS_LISTENER = 'l';
 
@@ -43,9 +54,12 @@ struct page {
 };
 
 struct filtered {
-    int socket;
+    int socket; /* of a supervisor of system calls; -1: there is none */
     struct sock_fprog program;
     struct page *page;
+    char told[ALLOWED]; /* as much of a start as has come */
+    size_t told_length;
+    bool is_lost;
 };
 
 static void receive(int socket, void *into, size_t length) {
@@ -53,11 +67,27 @@ static void receive(int socket, void *into, size_t length) {
         refuse("no filter has come for the session's system calls");
 }
 
+static struct page *shared_page(void) {
+    struct page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) refuse("no memory: %s", strerror(errno));
+    return page;
+}
+
+/* Takes the leash's own filter. */
+struct filtered *filtered_leash(void) {
+    struct filtered *filtered = allocate(sizeof *filtered);
+    *filtered = (struct filtered){.socket = -1, .program = leash_filter()};
+    filtered->page = shared_page();
+    return filtered;
+}
+
 /* Takes the filter; the supervisor's death ends this process in order, not by signal.
  * Where the session is frozen, and this process with it, it wakes to do so. */
 struct filtered *filtered_receive(int socket) {
     struct filtered *filtered = allocate(sizeof *filtered);
     unsigned char size[4];
+    *filtered = (struct filtered){.socket = socket};
     prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (fcntl(socket, F_SETFD, FD_CLOEXEC) != 0)
         fail(STATUS_USAGE, PRODUCT, "--filter: %s", strerror(errno));
@@ -66,13 +96,10 @@ struct filtered *filtered_receive(int socket) {
                     (size_t)size[3] << 24;
     if (!length || length > FILTER_MAX || length % sizeof(struct sock_filter))
         refuse("the filter of the session's system calls has %zu bytes", length);
-    filtered->socket = socket;
     filtered->program.len = (unsigned short)(length / sizeof(struct sock_filter));
     filtered->program.filter = allocate(length);
     receive(socket, filtered->program.filter, length);
-    filtered->page = mmap(NULL, sizeof *filtered->page, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (filtered->page == MAP_FAILED) refuse("no memory: %s", strerror(errno));
+    filtered->page = shared_page();
     return filtered;
 }
 
@@ -83,7 +110,6 @@ pid_t filtered_fork(void) {
 
 static int load(const struct sock_fprog *program) {
     unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
     int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                                 flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, program);
     if (listener >= 0 || errno != EINVAL) return listener;
@@ -98,6 +124,7 @@ static int load(const struct sock_fprog *program) {
 void filtered_load(const struct filtered *filtered) {
     struct page *page = filtered->page;
     prctl(PR_SET_DUMPABLE, 1);
+    leash_put_on();
     int listener = load(&filtered->program);
     if (listener < 0) {
         page->reason = errno;
@@ -129,11 +156,11 @@ static int await_listener(const struct filtered *filtered, pid_t agent) {
     return filtered->page->listener - 1;
 }
 
-static bool send_listener(int socket, int listener) {
+static bool send_listener(int socket, int listener, uint64_t token) {
     char byte = HAS_LISTENER, control[CMSG_SPACE(sizeof listener)] = {0};
-    struct iovec text = {&byte, 1};
-    struct msghdr message = {.msg_iov = &text,
-                             .msg_iovlen = 1,
+    struct iovec text[] = {{&byte, 1}, {&token, sizeof token}};
+    struct msghdr message = {.msg_iov = text,
+                             .msg_iovlen = 2,
                              .msg_control = control,
                              .msg_controllen = sizeof control};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
@@ -141,33 +168,56 @@ static bool send_listener(int socket, int listener) {
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof listener);
     memcpy(CMSG_DATA(header), &listener, sizeof listener);
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 + sizeof token;
 }
 
-/* Gives the listener away and lets the agent go on once it is served. Whether it was is
- * told by filtered_is_lost(); an agent that has ended before is no loss. */
-void filtered_hand_over(struct filtered *filtered, pid_t agent) {
+/* Whether the supervisor has the listener and answers. Whether it goes on to do so is
+ * told by filtered_is_lost(). */
+static bool is_answered(const struct filtered *filtered, int listener, uint64_t token) {
     char byte;
+    return send_listener(filtered->socket, listener, token) &&
+           recv(filtered->socket, &byte, 1, 0) == 1;
+}
+
+/* The listener, and the agent goes on as soon as its calls are answered; -1 for an agent
+ * that has ended before, which is no loss. */
+int filtered_hand_over(struct filtered *filtered, pid_t agent, uint64_t token) {
     int listener = await_listener(filtered, agent);
     if (filtered->page->reason)
         refuse("the session's system calls cannot be supervised: %s",
                strerror(filtered->page->reason));
-    if (listener < 0) return;
-    bool sent = send_listener(filtered->socket, listener);
-    close(listener);
-    if (sent && recv(filtered->socket, &byte, 1, 0) == 1) filtered->page->served = 1;
+    if (listener < 0) return -1;
+    if (filtered->socket < 0 || is_answered(filtered, listener, token))
+        filtered->page->served = 1;
     else shutdown(filtered->socket, SHUT_RDWR);
-    fcntl(filtered->socket, F_SETOWN, getpid());
-    fcntl(filtered->socket, F_SETFL, O_ASYNC | O_NONBLOCK); /* SIGIO at its end */
+    return listener;
 }
 
-/* Whether the supervisor has ended. */
-bool filtered_is_lost(const struct filtered *filtered) {
-    char byte;
-    ssize_t got;
-    while ((got = recv(filtered->socket, &byte, 1, MSG_DONTWAIT)) > 0) continue;
-    return got == 0 || (errno != EAGAIN && errno != EINTR);
+/* Whether a supervisor of system calls answers them, and not this process. */
+bool filtered_is_supervised(const struct filtered *filtered) {
+    return filtered->socket >= 0;
 }
+
+/* What becomes readable when a start is allowed, or the supervisor has ended. */
+int filtered_socket(const struct filtered *filtered) { return filtered->socket; }
+
+/* The next start of a program that the supervisor has allowed, if one has come. */
+bool filtered_allowed(struct filtered *filtered, uint64_t *id, int32_t *thread) {
+    if (filtered->socket < 0 || filtered->is_lost) return false;
+    char *end = filtered->told + filtered->told_length;
+    ssize_t got = recv(filtered->socket, end, ALLOWED - filtered->told_length,
+                       MSG_DONTWAIT);
+    if (got > 0) filtered->told_length += (size_t)got;
+    else filtered->is_lost = got == 0 || (errno != EAGAIN && errno != EINTR);
+    if (filtered->told_length < ALLOWED) return false;
+    memcpy(id, filtered->told, sizeof *id);
+    memcpy(thread, filtered->told + sizeof *id, sizeof *thread);
+    filtered->told_length = 0;
+    return true;
+}
+
+/* Whether the supervisor was found to have ended. */
+bool filtered_is_lost(const struct filtered *filtered) { return filtered->is_lost; }
 
 /* Tells the supervisor that this process stops because the agent has, and not because
  * the daemon freezes the session. */

@@ -1,5 +1,8 @@
 /* A script that comes through a descriptor, read whole before any of it runs. */
-#include "wrapper.h"
+#include "input.h"
+
+#include "ask.h"
+#include "message.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,9 +1,13 @@
 /* A connection to the daemon's Unix socket, wherever that lies. */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "link.h"
+
+#include "descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>

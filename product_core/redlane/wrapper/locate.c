@@ -3,7 +3,11 @@
  * The topmost ancestor that is a session's supervisor comes first, so that a daemon or
  * a copy of the shim made inside a session decides nothing there. */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "locate.h"
+
+#include "bytes.h"
+#include "message.h"
+#include "processes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,45 +19,27 @@
 #define SOCKET "control.sock"
 #define MACHINES_SOCKET "/run/redlane/" SOCKET
 
-struct process {
-    long parent;
-    bool supervisor;
-};
-
-/* Reads "PID (NAME) STATE PARENT …"; the name may itself hold anything. */
-static bool read_process(long pid, struct process *process) {
-    char path[64];
-    struct bytes stat = {0};
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    if (!bytes_read_file(&stat, path, 1024)) return false;
-    char *name = strchr(stat.data, '(');
-    char *end = strrchr(stat.data, ')');
-    bool read = name && end && sscanf(end + 1, " %*c %ld", &process->parent) == 1;
-    if (read) {
-        *end = '\0';
-        process->supervisor = strcmp(name + 1, SUPERVISOR) == 0;
-    }
-    free(stat.data);
-    return read;
+static bool is_supervisor(const struct process *process) {
+    return strcmp(process->name, SUPERVISOR) == 0;
 }
 
 /* The topmost supervisor among this process's ancestors, 0 when there is none.
  *
  * A parent that ends in the middle of the walk is replaced by another in its child's
  * record; one that is hidden stays there, and nothing above it can be seen. */
-static long topmost_supervisor(void) {
+long session_supervisor(void) {
     long topmost = 0, child = getpid();
     struct process now;
-    if (!read_process(child, &now)) refuse("/proc cannot be read; not run");
+    if (!process_read(child, &now)) refuse("/proc cannot be read; not run");
     for (int steps = 0; now.parent > 0 && steps < 65536; steps++) {
         long parent = now.parent;
-        if (read_process(parent, &now)) {
-            if (now.supervisor) topmost = parent;
+        if (process_read(parent, &now)) {
+            if (is_supervisor(&now)) topmost = parent;
             child = parent;
-        } else if (!read_process(child, &now)) {
+        } else if (!process_read(child, &now)) {
             child = getpid();
             topmost = 0;
-            if (!read_process(child, &now)) refuse("/proc cannot be read; not run");
+            if (!process_read(child, &now)) refuse("/proc cannot be read; not run");
         } else if (now.parent == parent) {
             break;
         }
@@ -69,7 +55,7 @@ static void set_socket(struct place *place, const char *directory, const char *r
 
 /* The value after --socket in the supervisor's own command line. */
 static bool from_supervisor(struct place *place) {
-    long pid = topmost_supervisor();
+    long pid = place->supervisor = session_supervisor();
     if (!pid) return false;
     char path[64];
     struct bytes line = {0};

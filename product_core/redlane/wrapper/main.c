@@ -1,5 +1,14 @@
 /* redlane-sh: a shell whose every command is judged before it runs. */
-#include "wrapper.h"
+#include "ask.h"
+#include "become.h"
+#include "bytes.h"
+#include "input.h"
+#include "installed.h"
+#include "locate.h"
+#include "options.h"
+#include "program.h"
+#include "script.h"
+#include "startup.h"
 
 #include <string.h>
 
@@ -46,6 +55,9 @@ static _Noreturn void judge_file(struct invocation *invocation,
     struct bytes question = {0};
     struct answer answer = {0};
     open_script(invocation, &script);
+    if (invocation->is_script && !script.is_text &&
+        installed_script(place, invocation->subject, script.seen))
+        run_file(invocation, invocation->subject);
     if (!script.is_text) judge_named_file(invocation, place, &script);
     bytes_add(&question, script.text.data, script.text.length);
     add_question(&question, invocation->subject, invocation->arguments);
@@ -68,6 +80,7 @@ static _Noreturn void judge_input(struct invocation *invocation,
 int main(int argc, char **argv) {
     struct invocation invocation;
     struct place place;
+    if (argc > 0 && is_program(argv[0])) judge_program(argv);
     parse_invocation(&invocation, argc, argv);
     if (invocation.kind == RUN_INFORMATION) run_information(&invocation);
     locate(&place);

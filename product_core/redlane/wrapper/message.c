@@ -1,9 +1,12 @@
 /* One line on standard error, in which no terminal control can hide. */
-#include "wrapper.h"
+#define _GNU_SOURCE
+#include "message.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,43 +39,53 @@ static bool misleads(unsigned point) {
            (point >= 0xe0000 && point <= 0xe007f);
 }
 
-static void add_visible(struct bytes *line, const char *text, size_t length) {
+enum { MOST_SHOWN = sizeof "\\x00" - 1 }; /* of one byte */
+
+/* Writes text to `to` as it is shown, which has room for it; where that ends. */
+static char *show(char *to, const char *text, size_t length) {
     const unsigned char *next = (const unsigned char *)text;
     while (length) {
         unsigned point = 0;
         size_t size = decode(next, length, &point);
         size_t taken = size ? size : 1;
-        if (size && !misleads(point)) bytes_add(line, next, size);
+        if (size && !misleads(point)) to = mempcpy(to, next, size);
         else
-            for (size_t i = 0; i < taken; i++) {
-                char escape[8];
-                snprintf(escape, sizeof escape, "\\x%02x", next[i]);
-                bytes_add_text(line, escape);
-            }
+            for (size_t i = 0; i < taken; i++) to += sprintf(to, "\\x%02x", next[i]);
         next += taken;
         length -= taken;
     }
+    return to;
 }
 
-/* Writes the line whole; a reader that has gone away must not kill the wrapper. */
-static void write_line(const char *speaker, const char *text, size_t length) {
-    struct bytes line = {0};
-    add_visible(&line, speaker, strlen(speaker));
-    bytes_add_text(&line, ": ");
-    add_visible(&line, text, length);
-    bytes_add_text(&line, "\n");
+/* Writes all of it; a reader that has gone away must not kill the wrapper. */
+static void write_whole(const char *text, size_t length) {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     sigaction(SIGPIPE, &ignore, &before);
-    size_t written = 0;
-    while (written < line.length) {
-        ssize_t now =
-            write(STDERR_FILENO, line.data + written, line.length - written);
+    while (length) {
+        ssize_t now = write(STDERR_FILENO, text, length);
         if (now < 0 && errno == EINTR) continue;
         if (now <= 0) break;
-        written += (size_t)now;
+        text += now;
+        length -= (size_t)now;
     }
     sigaction(SIGPIPE, &before, NULL);
-    free(line.data);
+}
+
+/* Buffers that grow speak through this unit, so it has none of them. */
+static void write_line(const char *speaker, const char *text, size_t length) {
+    static const char between[] = ": ", too_much[] = PRODUCT ": out of memory; not run\n";
+    size_t named = strlen(speaker);
+    char *line = malloc((named + length + 1) * MOST_SHOWN + sizeof between);
+    if (!line) {
+        write_whole(too_much, sizeof too_much - 1);
+        return;
+    }
+    char *end = show(line, speaker, named);
+    end = stpcpy(end, between);
+    end = show(end, text, length);
+    *end++ = '\n';
+    write_whole(line, (size_t)(end - line));
+    free(line);
 }
 
 static void tell_arguments(const char *speaker, const char *format,

@@ -3,8 +3,13 @@
  * What is not understood is an error here and never reaches the shell: were this
  * reading and the shell's to differ, something else than the judged command would
  * run. The shell is therefore given a line of our own making, not the caller's. */
-#include "wrapper.h"
+#include "options.h"
 
+#include "bytes.h"
+#include "installed.h"
+#include "message.h"
+
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,8 +25,11 @@ static void read_name(struct invocation *to, const char *called) {
     const char *name = base_name(called);
     to->login = *name == '-';
     if (*name == '-') name++;
+    to->is_script = strncmp(name, SCRIPT_NAME, strlen(SCRIPT_NAME)) == 0;
+    if (to->is_script) called = name += strlen(SCRIPT_NAME);
     to->is_sh = strcmp(name, "sh") == 0;
-    to->is_shim = to->is_sh || strcmp(name, "bash") == 0;
+    bool is_restricted = strcmp(name, "rbash") == 0; /* bash tells it by this name */
+    to->is_shim = to->is_sh || is_restricted || strcmp(name, "bash") == 0;
     to->called = to->is_shim ? called : "bash";
 }
 

@@ -1,6 +1,10 @@
 /* A script file, which the daemon opens by name when both see the same file there. */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "script.h"
+
+#include "descriptors.h"
+#include "input.h"
+#include "message.h"
 
 #include <errno.h>
 #include <fcntl.h>

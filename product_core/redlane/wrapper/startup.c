@@ -3,7 +3,10 @@
  * The user's own are theirs and run unjudged. With HOME elsewhere, or named by --rcfile,
  * they are the caller's, and each must be allowed as a script would be. */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "startup.h"
+
+#include "ask.h"
+#include "message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

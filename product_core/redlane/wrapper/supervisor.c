@@ -1,32 +1,49 @@
 /* redlane-run: the process at the top of a session.
  *
- *     redlane-run --socket PATH [--session ID] [--filter FD] -- COMMAND...
+ *     redlane-run --socket PATH [--session ID] [OPTION VALUE]... -- COMMAND...
  *
  * It is an ancestor of everything that the agent starts, orphans included, and it is by
  * this process that the daemon and the shell wrapper tell who is in which session. It
- * passes signals and job control on, and ends with the agent's status. With --filter it
- * is started by a supervisor of the session's system calls: see filtered.c. */
+ * passes signals and job control on, has every shell be the guarded one (execs.c), and
+ * ends with the agent's status.
+ *
+ *     --filter FD      started by a supervisor of the session's system calls (filtered.c)
+ *     --owners NAMES   programs that may read what is hidden, between colons
+ *     --boundary none  nothing but its place in the tree binds the session
+ *     --judged yes     COMMAND is a shell whose own command has been judged */
 #define _GNU_SOURCE
-#include "wrapper.h"
+#include "bytes.h"
+#include "execs.h"
+#include "filtered.h"
+#include "link.h"
+#include "locate.h"
+#include "message.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { GRACE_MILLISECONDS = 500, KILL_MILLISECONDS = 5000 };
+enum { GRACE_MILLISECONDS = 500, KILL_MILLISECONDS = 5000, LOOK_MILLISECONDS = 20 };
 
 struct session {
-    const char *socket, *id, *filter;
+    const char *socket, *id, *filter, *owners;
+    bool is_bound, is_judged;
     char **command;
-    struct filtered *filtered; /* NULL without --filter */
+    struct filtered *filtered; /* NULL for one that nothing binds */
+    struct execs *execs;       /* the same */
+    bool is_supervised;        /* by a supervisor of system calls */
+    int signals;
     pid_t agent;
     int status; /* of the agent, as wait(2) gives it */
     bool ended;
@@ -40,11 +57,16 @@ static void parse(struct session *session, char **argv) {
         if (strcmp(*word, "--socket") == 0) session->socket = word[1];
         else if (strcmp(*word, "--session") == 0) session->id = word[1];
         else if (strcmp(*word, "--filter") == 0) session->filter = word[1];
+        else if (strcmp(*word, "--owners") == 0) session->owners = word[1];
+        else if (strcmp(*word, "--boundary") == 0)
+            session->is_bound = strcmp(word[1], "none") != 0;
+        else if (strcmp(*word, "--judged") == 0)
+            session->is_judged = strcmp(word[1], "yes") == 0;
         else fail(STATUS_USAGE, PRODUCT, "%s: invalid option", *word);
     }
     if (!session->socket || session->socket[0] != '/' || !*word || !word[1])
         fail(STATUS_USAGE, PRODUCT,
-             "usage: redlane-run --socket PATH [--session ID] [--filter FD] -- "
+             "usage: redlane-run --socket PATH [--session ID] [OPTION VALUE]... -- "
              "COMMAND...");
     session->command = word + 1;
 }
@@ -55,6 +77,22 @@ static void take_filter(struct session *session) {
     if (number <= STDERR_FILENO || number > INT_MAX || *end)
         fail(STATUS_USAGE, PRODUCT, "--filter: %s: no descriptor", session->filter);
     session->filtered = filtered_receive((int)number);
+    session->is_supervised = true;
+}
+
+/* Whether this process is in a session already, and is bound by that one's filter: a
+ * second one cannot ask. */
+static bool is_inside(void) {
+    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0 && session_supervisor() != 0;
+}
+
+/* Prepares what binds the session. */
+static void bind_session(struct session *session) {
+    if (session->filter) take_filter(session);
+    else if (session->is_bound && !is_inside()) session->filtered = filtered_leash();
+    if (session->filtered)
+        session->execs =
+            execs_prepare(session->socket, session->is_judged, session->owners);
 }
 
 /* The signals that this process takes one at a time; its children do not. */
@@ -65,8 +103,7 @@ static sigset_t handled(const struct session *session) {
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaddset(&set, numbers[i]);
-    if (session->filtered) {
-        sigaddset(&set, SIGIO);
+    if (session->is_supervised) {
         sigaddset(&set, SIGTTIN); /* passed on by a supervisor that the */
         sigaddset(&set, SIGTTOU); /* terminal must not stop by itself */
     }
@@ -96,18 +133,22 @@ static void start_agent(struct session *session, const sigset_t *set) {
     become_agent(session, supervisor);
 }
 
-/* Lets the agent go on when its system calls are answered. This process leaves the
- * terminal to it: a signal for the whole group of the agent must not reach both. */
+/* Lets the agent go on when its system calls are answered. With a supervisor of its own
+ * this process leaves the terminal to it: a signal for the whole group of the agent must
+ * not reach both. */
 static void hand_over(const struct session *session) {
-    if (setsid() < 0) refuse("the session cannot be supervised: %s", strerror(errno));
-    filtered_hand_over(session->filtered, session->agent);
+    if (session->is_supervised && setsid() < 0)
+        refuse("the session cannot be supervised: %s", strerror(errno));
+    int listener = filtered_hand_over(session->filtered, session->agent,
+                                      execs_token(session->execs));
+    execs_serve(session->execs, listener);
 }
 
 /* The terminal has stopped the agent: so does this process, that the outer shell may
  * notice; when it is continued, the agent is. A SIGSTOP comes from the daemon, which
  * freezes the session and continues it by itself. */
 static void stop_alike(const struct session *session) {
-    if (session->filtered) filtered_tell_stop(session->filtered);
+    if (session->is_supervised) filtered_tell_stop(session->filtered);
     raise(SIGSTOP);
     pid_t group = getpgid(session->agent);
     if (group > 0 && group != getpgrp()) kill(-group, SIGCONT);
@@ -118,7 +159,8 @@ static void stop_alike(const struct session *session) {
 static bool reap(struct session *session) {
     int status;
     pid_t child;
-    while ((child = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    while ((child = waitpid(-1, &status, WNOHANG | WUNTRACED | __WALL)) > 0) {
+        if (session->execs && execs_changed(session->execs, child, status)) continue;
         if (child != session->agent) continue;
         if (WIFSTOPPED(status)) {
             if (WSTOPSIG(status) != SIGSTOP) stop_alike(session);
@@ -132,9 +174,46 @@ static bool reap(struct session *session) {
 
 /* A signal that the terminal sends reaches the agent by itself; one that a process has
  * sent to this process is meant for the agent. */
-static void pass_on(const struct session *session, const siginfo_t *signal) {
-    if (signal->si_code == SI_KERNEL) return;
-    kill(session->agent, signal->si_signo);
+static void pass_on(const struct session *session,
+                    const struct signalfd_siginfo *signal) {
+    if (signal->ssi_code == SI_KERNEL) return;
+    kill(session->agent, (int)signal->ssi_signo);
+}
+
+static void take_signals(struct session *session) {
+    struct signalfd_siginfo signal;
+    while (read(session->signals, &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo == SIGCHLD) reap(session);
+        else if (!session->ended) pass_on(session, &signal);
+    }
+}
+
+static void take_starts(struct session *session) {
+    uint64_t id;
+    int32_t thread;
+    while (filtered_allowed(session->filtered, &id, &thread))
+        execs_take(session->execs, id, thread);
+}
+
+/* Waits for something to do, at most so long (-1: as long as it takes), and does it. */
+static void step(struct session *session, int most) {
+    int patience = session->execs ? execs_patience(session->execs) : -1;
+    bool answers = session->execs && !session->is_supervised;
+    struct pollfd watched[] = {
+        {session->signals, POLLIN, 0},
+        {answers ? execs_listener(session->execs) : -1, POLLIN, 0},
+        {session->is_supervised ? filtered_socket(session->filtered) : -1, POLLIN, 0},
+        {session->execs ? execs_answers(session->execs) : -1, POLLIN, 0},
+    };
+    bool looks = patience >= 0 && (most < 0 || patience < most);
+    int ready = poll(watched, 4, looks ? patience : most);
+    if (looks) execs_let_go(session->execs);
+    if (ready <= 0) return;
+    if (watched[1].revents & POLLIN) execs_receive(session->execs);
+    else if (watched[1].revents) execs_serve(session->execs, -1); /* nobody is left */
+    if (watched[2].revents) take_starts(session);
+    if (watched[3].revents) execs_take_answers(session->execs);
+    if (watched[0].revents) take_signals(session);
 }
 
 /* Sends a signal to each child; orphans become children as their parents end. */
@@ -159,8 +238,8 @@ static long milliseconds_since(const struct timespec *start) {
 }
 
 /* Ends what the agent has left behind: asked first, then, after `grace`, made to. */
-static void end_tree(struct session *session, const sigset_t *set, long grace) {
-    struct timespec start, pause = {.tv_nsec = 20 * 1000000};
+static void end_tree(struct session *session, long grace) {
+    struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
     signal_children(grace ? SIGTERM : SIGKILL);
     signal_children(SIGCONT);
@@ -171,26 +250,23 @@ static void end_tree(struct session *session, const sigset_t *set, long grace) {
             tell("some processes of the session could not be ended");
             return;
         }
-        sigtimedwait(set, NULL, &pause);
+        step(session, LOOK_MILLISECONDS);
     }
 }
 
 /* Nobody answers the session's system calls any more: it cannot go on. */
-static _Noreturn void end_lost(struct session *session, const sigset_t *set) {
+static _Noreturn void end_lost(struct session *session) {
     tell("the supervisor of the session's system calls has ended; "
          "the session is ended with it");
-    end_tree(session, set, 0);
+    end_tree(session, 0);
     _exit(STATUS_REFUSED);
 }
 
-static void supervise(struct session *session, const sigset_t *set) {
-    siginfo_t signal;
+static void supervise(struct session *session) {
     while (!session->ended) {
-        if (session->filtered && filtered_is_lost(session->filtered))
-            end_lost(session, set);
-        int number = sigwaitinfo(set, &signal);
-        if (number == SIGCHLD) reap(session);
-        else if (number > 0 && number != SIGIO) pass_on(session, &signal);
+        step(session, -1);
+        if (session->is_supervised && filtered_is_lost(session->filtered))
+            end_lost(session);
     }
 }
 
@@ -226,18 +302,21 @@ static _Noreturn void end_alike(int status) {
 }
 
 int main(int argc, char **argv) {
-    struct session session = {0};
+    struct session session = {.is_bound = true};
     if (argc < 1) return STATUS_USAGE;
     parse(&session, argv);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
-    if (session.filter) take_filter(&session);
+    bind_session(&session);
     sigset_t set = handled(&session);
     start_agent(&session, &set);
+    session.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (session.signals < 0)
+        refuse("the session cannot be supervised: %s", strerror(errno));
     if (session.filtered) hand_over(&session);
-    supervise(&session, &set);
-    end_tree(&session, &set, GRACE_MILLISECONDS);
+    supervise(&session);
+    end_tree(&session, GRACE_MILLISECONDS);
     end_session(&session);
-    if (session.filtered) filtered_tell_end(session.filtered);
+    if (session.is_supervised) filtered_tell_end(session.filtered);
     end_alike(session.status);
 }

@@ -12,17 +12,18 @@ from redlane.mcp.answers import (
     denials,
     refusals,
 )
-from redlane.mcp.asking import Answer
-from redlane.mcp.frames import Kind, read_frame
+from redlane.mcp.frames import MessageKind, read_frame
+from redlane.model.verdict import Decision
+from redlane.wire.answer import Answer
 
-BLOCK = Answer(blocked=True, policy="p", reason="no", suggestion="ask", event="e")
+BLOCK = Answer(Decision.BLOCK, "no", policy="p", suggestion="ask", event="e")
 BATCH = read_frame(b'[{"id":1,"method":"m"},{"method":"n"},{"id":2,"result":{}}]')
 
 
 def test_an_error_tells_policy_reason_event_and_what_to_do_instead() -> None:
     frame = read_frame(b'{"id":"x","method":"m"}')
 
-    error = json.loads(refusals(frame, Kind.REQUEST, BLOCK) or b"")["error"]
+    error = json.loads(refusals(frame, MessageKind.REQUEST, BLOCK) or b"")["error"]
 
     assert error["code"] == BLOCKED
     assert error["message"] == "blocked by Redlane by policy 'p': no; instead: ask"
@@ -36,16 +37,18 @@ def test_an_error_tells_policy_reason_event_and_what_to_do_instead() -> None:
 
 def test_what_nobody_could_judge_has_a_code_of_its_own() -> None:
     frame = read_frame(b'{"id":1,"method":"m"}')
-    answer = Answer(blocked=True, reason="nobody there", failed=True)
+    answer = Answer.unanswered("nobody there")
 
-    error = json.loads(refusals(frame, Kind.REQUEST, answer) or b"")["error"]
+    error = json.loads(refusals(frame, MessageKind.REQUEST, answer) or b"")["error"]
 
     assert error["code"] == NOT_JUDGED
     assert "cannot judge" in error["message"]
 
 
-@pytest.mark.parametrize(("kind", "ids"), [(Kind.REQUEST, [1]), (Kind.RESPONSE, [2])])
-def test_a_batch_is_answered_with_a_batch(kind: Kind, ids: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "ids"), [(MessageKind.REQUEST, [1]), (MessageKind.RESPONSE, [2])]
+)
+def test_a_batch_is_answered_with_a_batch(kind: MessageKind, ids: list[int]) -> None:
     made = json.loads(refusals(BATCH, kind, BLOCK) or b"")
 
     assert [each["id"] for each in made] == ids
@@ -55,7 +58,7 @@ def test_those_that_only_came_along_are_told_so() -> None:
     frame = read_frame(b'[{"id":1,"method":"m"},{"id":2,"method":"n"}]')
 
     first, second = json.loads(
-        refusals(frame, Kind.REQUEST, BLOCK, frame.messages[1]) or b""
+        refusals(frame, MessageKind.REQUEST, BLOCK, frame.messages[1]) or b""
     )
 
     assert first["error"]["message"].startswith("sent together with ")
@@ -64,16 +67,16 @@ def test_those_that_only_came_along_are_told_so() -> None:
 
 @pytest.mark.parametrize("line", [b'{"method":"m"}', b"[]", b'{"id":1,"result":{}}'])
 def test_nobody_is_answered_who_did_not_ask(line: bytes) -> None:
-    assert refusals(read_frame(line), Kind.REQUEST, BLOCK) is None
+    assert refusals(read_frame(line), MessageKind.REQUEST, BLOCK) is None
     assert denials(read_frame(line)) is None
 
 
 def test_every_answer_is_one_line() -> None:
-    answer = Answer(blocked=True, reason="a\nb\u2028\ud800")
+    answer = Answer(Decision.BLOCK, "a\nb\u2028\ud800")
     frame = read_frame(b'{"id":"\\n","method":"m"}')
 
     for line in (
-        refusals(frame, Kind.REQUEST, answer),
+        refusals(frame, MessageKind.REQUEST, answer),
         denials(frame),
         abandoned("\n", "a\nb"),
         broken("a\nb"),

@@ -5,16 +5,16 @@ import json
 import pytest
 
 from redlane.mcp.asked import Asked, Replayed
-from redlane.mcp.frames import Frame, Message, key_of, read_frame
+from redlane.mcp.frames import JsonRpcMessage, MessageFrame, key_of, read_frame
 
 
-def frame(*ids: object, method: str = "m", **params: object) -> Frame:
+def frame(*ids: object, method: str = "m", **params: object) -> MessageFrame:
     asked = [{"id": each, "method": method, "params": params} for each in ids]
     return read_frame(json.dumps(asked).encode())
 
 
-def answer(id_: object, **fields: object) -> Message:
-    return Message({"id": id_, **(fields or {"result": {}})})
+def answer(id_: object, **fields: object) -> JsonRpcMessage:
+    return JsonRpcMessage({"id": id_, **(fields or {"result": {}})})
 
 
 def test_an_answer_is_known_by_what_was_asked() -> None:

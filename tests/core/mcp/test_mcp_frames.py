@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane.mcp.frames import FrameError, Kind, Lines, key_of, read_frame
+from redlane.mcp.frames import Lines, MessageError, MessageKind, key_of, read_frame
 
 REFUSED = {
     "no-json": b"hello",
@@ -48,7 +48,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED)
 def test_what_two_readers_could_read_in_two_ways_is_refused(line: bytes) -> None:
-    with pytest.raises(FrameError) as caught:
+    with pytest.raises(MessageError) as caught:
         read_frame(line)
 
     assert "\n" not in str(caught.value)
@@ -57,19 +57,19 @@ def test_what_two_readers_could_read_in_two_ways_is_refused(line: bytes) -> None
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        (b'{"id":1,"method":"m"}', Kind.REQUEST),
-        (b'{"id":null,"method":"m"}', Kind.REQUEST),
-        (b'{"method":"m","params":[1]}', Kind.NOTIFICATION),
-        (b'{"id":1,"result":{}}', Kind.RESPONSE),
-        (b'{"id":null,"error":{}}', Kind.RESPONSE),
+        (b'{"id":1,"method":"m"}', MessageKind.REQUEST),
+        (b'{"id":null,"method":"m"}', MessageKind.REQUEST),
+        (b'{"method":"m","params":[1]}', MessageKind.NOTIFICATION),
+        (b'{"id":1,"result":{}}', MessageKind.RESPONSE),
+        (b'{"id":null,"error":{}}', MessageKind.RESPONSE),
     ],
 )
-def test_messages_are_told_apart(line: bytes, kind: Kind) -> None:
+def test_messages_are_told_apart(line: bytes, kind: MessageKind) -> None:
     frame = read_frame(line)
 
     assert [each.kind for each in frame.messages] == [kind]
     assert frame.line == line
-    assert frame.is_ordered == (kind is Kind.NOTIFICATION)
+    assert frame.is_ordered == (kind is MessageKind.NOTIFICATION)
 
 
 def test_a_batch_has_a_place_for_each_message() -> None:
@@ -124,7 +124,7 @@ def test_lines_are_the_same_however_they_come(lines: list[bytes]) -> None:
 @pytest.mark.parametrize("data", [b"123456", b"123456\n", b"1\n123456"])
 def test_a_line_that_is_too_long_is_refused_whole_or_not(data: bytes) -> None:
     assert list(Lines(5).feed(b"12345\n")) == [b"12345"]
-    with pytest.raises(FrameError, match="more than 5 bytes"):
+    with pytest.raises(MessageError, match="more than 5 bytes"):
         list(Lines(5).feed(data))
 
 
@@ -138,7 +138,7 @@ def test_many_pieces_of_one_line_are_searched_once() -> None:
 @pytest.mark.parametrize("key", ["say this", "it's", 'a " b', "both ' \" of"])
 def test_an_error_quotes_no_key(key: str) -> None:
     name = json.dumps(key)
-    with pytest.raises(FrameError) as caught:
+    with pytest.raises(MessageError) as caught:
         read_frame(f"{{{name}:1,{name}:2}}".encode())
 
     assert str(caught.value).endswith(": the key is given twice in one object")

@@ -6,8 +6,8 @@ import pytest
 
 from redlane.mcp.frames import read_frame
 from redlane.mcp.front.agreement import disagreement
-from redlane.mcp.front.heads import Head
 from redlane.mcp.schemas import Schemas
+from redlane.wire.http1 import Head
 
 PATH = {"type": "string", "x-mcp-header": "Path"}
 TOOL = {"name": "read", "inputSchema": {"properties": {"path": PATH, "note": {}}}}

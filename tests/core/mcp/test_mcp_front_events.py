@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from redlane.mcp.frames import FrameError
+from redlane.mcp.frames import MessageError
 from redlane.mcp.front.events import Event, Events, spelt
 
 STREAMS = {
@@ -54,7 +54,7 @@ def test_whatever_comes_is_events_or_an_error(pieces: list[bytes]) -> None:
     whole, parted = Events(1_000), Events(1_000)
     try:
         wanted = list(whole.feed(b"".join(pieces)))
-    except FrameError:
+    except MessageError:
         return
     assert [each for piece in pieces for each in parted.feed(piece)] == wanted
 
@@ -81,5 +81,5 @@ def test_what_is_spelt_is_read_again(event: Event) -> None:
     [b"data: " + b"x" * 200, b"data: x\n" * 60, b"x" * 200, b"id: \x00\n\n"],
 )
 def test_an_event_without_an_end_is_given_one(stream: bytes) -> None:
-    with pytest.raises(FrameError):
+    with pytest.raises(MessageError):
         list(Events(100).feed(stream))

@@ -8,22 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redlane.mcp.front.fields import back, media_type, onward
-from redlane.mcp.front.heads import RefusedError, Request, Requests
+from redlane.mcp.front.heads import HttpRequest, HttpRequestReader
+from redlane.wire.http1 import HttpError
 
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: x\r\n"
 WHOLE = HEAD + b"A: b\r\nContent-Length: 3\r\n\r\nabc"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"
 
 
-def read(*pieces: bytes) -> tuple[list[Request], HTTPStatus | None]:
+def read(*pieces: bytes) -> tuple[list[HttpRequest], HTTPStatus | None]:
     """All requests in some pieces, and how it is refused in the end, if it is."""
-    reader, found = Requests(), []
+    reader, found = HttpRequestReader(), []
     for piece in pieces:
         reader.feed(piece)
         try:
             while (request := reader.next()) is not None:
                 found.append(request)
-        except RefusedError as error:
+        except HttpError as error:
             return found, error.status
     return found, None
 

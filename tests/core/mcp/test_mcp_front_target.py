@@ -3,7 +3,7 @@
 import pytest
 
 from redlane.errors import UsageError
-from redlane.mcp.front.memory import Memory, NoRoomError
+from redlane.mcp.front.memory import Memory, QuotaExceededError
 from redlane.mcp.front.target import read_target
 
 
@@ -72,9 +72,9 @@ def test_messages_go_to_the_same_server_only(reference: str, path: str | None) -
 
 def test_all_that_is_kept_is_bounded() -> None:
     memory = Memory(10)
-    one, two = memory.share(), memory.share()
+    one, two = memory.reservation(), memory.reservation()
     one.resize(6)
-    with pytest.raises(NoRoomError):
+    with pytest.raises(QuotaExceededError):
         two.resize(5)
     two.resize(4)
     one.resize(0)

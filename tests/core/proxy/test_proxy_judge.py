@@ -8,57 +8,53 @@ from typing import Any
 
 import pytest
 
+from redlane.client.connection import QuestionConnection
+from redlane.client.questions import Questions
 from redlane.contexts.network.content import NetworkContent
-from redlane.control.proxy_frames import (
+from redlane.decoding.multipart import MOST_PARTS
+from redlane.model.policy import Context
+from redlane.proxy.judge import Judge
+from redlane.wire.answer import Answer, WhyUnjudged
+from redlane.wire.frames import (
     HEAD_BYTES,
-    ProxyFrame,
+    Frame,
     body_length,
     pack,
     unpack,
 )
-from redlane.decoding.multipart import MOST_PARTS
-from redlane.model.policy import Context
-from redlane.proxy.judge import Answer, Asker, Judge
-from redlane.proxy.lanes import Lanes
+from redlane.wire.question import Origin
 
-ASKER = Asker("abc:token", ("127.0.0.1", 43210), "c1")
-ALLOW: Mapping[str, Any] = {
-    "verdict": "ALLOW",
-    "policy": None,
-    "reason": "",
-    "suggestion": None,
-    "event": "e",
-    "modified_by": None,
-    "refused": None,
-}
+ASKER = Origin("abc:token", ("127.0.0.1", 43210), "c1")
+ALLOW: Mapping[str, Any] = {"verdict": "ALLOW", "reason": "", "event": "e"}
 REQUEST = b"POST http://a/ HTTP/1.1\n\nc2VjcmV0LXdvcmRzLWFyZS1oZXJl"
 
 
 class Daemon:
-    """The other end of the lanes: keeps the questions, and answers all alike."""
+    """The other end of the connections: keeps the questions, and answers all alike."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
-        self.asked: list[ProxyFrame] = []
+        self.asked: list[Frame] = []
 
-    def serve(self, lane: socket.socket) -> None:
-        copy = lane.dup()
-        threading.Thread(target=self._run, args=(copy,), daemon=True).start()
+    def connect(self) -> QuestionConnection:
+        ours, theirs = socket.socketpair()
+        threading.Thread(target=self._run, args=(theirs,), daemon=True).start()
+        return QuestionConnection(ours)
 
-    def _run(self, lane: socket.socket) -> None:
-        with lane, lane.makefile("rb") as stream:
+    def _run(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as stream:
             while head := stream.read(HEAD_BYTES):
                 self.asked.append(unpack(head, stream.read(body_length(head))))
-                lane.sendall(b"".join(pack(self.document)))
+                connection.sendall(b"".join(pack(self.document)))
 
 
 def judged(daemon: Daemon, make: Callable[[], NetworkContent]) -> Answer:
     async def ask() -> Answer:
-        lanes = Lanes(daemon.serve)
+        questions = Questions(daemon.connect)
         try:
-            return await Judge(lanes).judge(ASKER, Context.NETWORK, make, 1)
+            return await Judge(questions).judge(ASKER, Context.NETWORK, make, 1)
         finally:
-            lanes.close()
+            questions.close()
 
     return asyncio.run(ask())
 
@@ -71,7 +67,7 @@ def test_the_texts_go_along_with_the_content() -> None:
     (frame,) = daemon.asked
     assert frame.blobs[0] == REQUEST
     assert b"secret-words-are-here" in frame.blobs
-    assert frame.document["problem"] is None
+    assert "problem" not in frame.document
     assert frame.document["credential"] == "abc:token"
 
 
@@ -102,5 +98,28 @@ def test_a_content_that_cannot_be_read_is_refused_unasked() -> None:
     def broken() -> NetworkContent:
         raise ZeroDivisionError
 
-    assert judged(daemon, broken).failed
+    assert judged(daemon, broken).refused is WhyUnjudged.UNANSWERED
     assert not daemon.asked
+
+
+def test_a_client_that_goes_is_asked_for_no_longer() -> None:
+    asked, over = threading.Event(), threading.Event()
+
+    class Slow(Daemon):
+        def _run(self, connection: socket.socket) -> None:
+            with connection:
+                asked.set()
+                over.wait(20)
+
+    async def ask() -> Answer:
+        judge = Judge(Questions(Slow(ALLOW).connect))
+        asking = asyncio.ensure_future(
+            judge.judge(ASKER, Context.NETWORK, lambda: NetworkContent(REQUEST), 0)
+        )
+        await asyncio.to_thread(asked.wait, 20)
+        judge.gone(ASKER.connection)
+        return await asking
+
+    found = asyncio.run(ask())
+    over.set()
+    assert (found.blocked, found.refused) == (True, WhyUnjudged.UNANSWERED)

@@ -17,7 +17,7 @@ Done = subprocess.CompletedProcess[bytes]
 
 
 @dataclass
-class Desk:
+class Lab:
     """A home with the configurations of clients, and a project in it."""
 
     home: Path
@@ -54,9 +54,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def lab(tmp_path: Path) -> Lab:
     (tmp_path / "project").mkdir()
-    return Desk(tmp_path)
+    return Lab(tmp_path)
 
 
 def after(sample: Configuration) -> bytes:
@@ -65,13 +65,13 @@ def after(sample: Configuration) -> bytes:
 
 
 @pytest.fixture
-def full(desk: Desk) -> Desk:
+def full(lab: Lab) -> Lab:
     for sample in CONFIGURATIONS.values():
-        desk.write(sample)
-    return desk
+        lab.write(sample)
+    return lab
 
 
-def test_every_client_goes_through_redlane_and_comes_back(full: Desk) -> None:
+def test_every_client_goes_through_redlane_and_comes_back(full: Lab) -> None:
     before = full.files()
     first = full.run()
     imported = full.files()
@@ -86,7 +86,7 @@ def test_every_client_goes_through_redlane_and_comes_back(full: Desk) -> None:
     assert b"nothing to undo" in full.run("--undo").stderr
 
 
-def test_a_dry_run_writes_nothing_and_shows_what_would_change(full: Desk) -> None:
+def test_a_dry_run_writes_nothing_and_shows_what_would_change(full: Lab) -> None:
     before = full.files()
     done = full.run("--dry-run")
 
@@ -102,7 +102,7 @@ def test_a_dry_run_writes_nothing_and_shows_what_would_change(full: Desk) -> Non
     assert full.files() == imported
 
 
-def test_json_tells_every_server(full: Desk) -> None:
+def test_json_tells_every_server(full: Lab) -> None:
     told = json.loads(full.run("--json", "--client", "gemini").stdout)
 
     (file,) = told["files"]
@@ -112,7 +112,7 @@ def test_json_tells_every_server(full: Desk) -> None:
     assert states == {"python": "wrapped", "http": "left", "sse": "left"}
 
 
-def test_chosen_clients_and_files_alone_are_changed(full: Desk) -> None:
+def test_chosen_clients_and_files_alone_are_changed(full: Lab) -> None:
     before = full.files()
     full.run("--client", "cursor")
     full.run("--file", str(full.home / ".gemini" / "settings.json"))
@@ -125,7 +125,7 @@ def test_chosen_clients_and_files_alone_are_changed(full: Desk) -> None:
     assert full.files() == before
 
 
-def test_files_are_found_by_the_clients_variables(desk: Desk) -> None:
+def test_files_are_found_by_the_clients_variables(lab: Lab) -> None:
     places = {
         "CLAUDE_CONFIG_DIR": (
             "claude/.claude.json",
@@ -138,24 +138,24 @@ def test_files_are_found_by_the_clients_variables(desk: Desk) -> None:
         ),
     }
     for variable, (name, text) in places.items():
-        path = desk.home / name
+        path = lab.home / name
         path.parent.mkdir(parents=True)
         path.write_text(text)
-        desk.more[variable] = str(desk.home / Path(name).parts[0])
+        lab.more[variable] = str(lab.home / Path(name).parts[0])
 
-    assert desk.run().stdout.count(b"goes through Redlane now") == 3
+    assert lab.run().stdout.count(b"goes through Redlane now") == 3
 
 
-def test_what_is_shared_names_redlane_and_no_path(desk: Desk) -> None:
+def test_what_is_shared_names_redlane_and_no_path(lab: Lab) -> None:
     sample = CONFIGURATIONS["claude-project"]
-    path = desk.write(sample)
-    desk.more["PATH"] = f"{Path(REDLANE).parent}:{os.defpath}"
-    desk.run()
+    path = lab.write(sample)
+    lab.more["PATH"] = f"{Path(REDLANE).parent}:{os.defpath}"
+    lab.run()
 
     assert path.read_bytes() == sample.after.replace(PROGRAM.encode(), b"redlane")
 
 
-def test_a_malformed_file_is_one_line_and_the_others_are_done(full: Desk) -> None:
+def test_a_malformed_file_is_one_line_and_the_others_are_done(full: Lab) -> None:
     broken = full.home / ".cursor" / "mcp.json"
     broken.write_text('{\n"mcpServers": {')
     done = full.run(code=1)
@@ -169,25 +169,25 @@ def test_a_malformed_file_is_one_line_and_the_others_are_done(full: Desk) -> Non
             assert full.files()[sample.path] == after(sample)
 
 
-def test_links_modes_and_names_of_users_stay(desk: Desk) -> None:
-    path = desk.write(CONFIGURATIONS["codex"])
-    dotfiles = desk.home / "dotfiles"
+def test_links_modes_and_names_of_users_stay(lab: Lab) -> None:
+    path = lab.write(CONFIGURATIONS["codex"])
+    dotfiles = lab.home / "dotfiles"
     dotfiles.mkdir()
     real = dotfiles / "codex.toml"
     path.rename(real)
     path.symlink_to(real)
     real.chmod(0o600)
 
-    desk.run()
+    lab.run()
     assert path.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
     assert real.read_bytes() == after(CONFIGURATIONS["codex"])
-    desk.run("--undo")
+    lab.run("--undo")
     assert path.is_symlink()
     assert real.read_bytes() == CONFIGURATIONS["codex"].before
 
 
-def test_copies_are_the_users_alone(full: Desk) -> None:
+def test_copies_are_the_users_alone(full: Lab) -> None:
     full.run()
     kept = full.home / ".redlane" / "mcp-import"
 
@@ -196,7 +196,7 @@ def test_copies_are_the_users_alone(full: Desk) -> None:
     assert {stat.S_IMODE(each.stat().st_mode) for each in copies} == {0o600}
 
 
-def test_records_that_others_can_change_are_not_believed(full: Desk) -> None:
+def test_records_that_others_can_change_are_not_believed(full: Lab) -> None:
     full.run()
     imported = full.files()
     (full.home / ".redlane" / "mcp-import").chmod(0o777)
@@ -211,71 +211,77 @@ def edit(path: Path, change: str, **value: object) -> None:
     path.write_text(json.dumps(document))
 
 
-def test_what_changed_since_stays_and_only_our_edits_are_undone(desk: Desk) -> None:
-    path = desk.write(CONFIGURATIONS["claude-project"])
-    desk.run()
+def test_what_changed_since_stays_and_only_our_edits_are_undone(
+    lab: Lab,
+) -> None:
+    path = lab.write(CONFIGURATIONS["claude-project"])
+    lab.run()
     edit(path, "update", second={"command": "b"})
-    desk.run()
+    lab.run()
     edit(path, "update", third={"command": "c"})
-    desk.run("--undo")
+    lab.run("--undo")
 
     shared = json.loads(CONFIGURATIONS["claude-project"].before)["mcpServers"]
     more = {"second": {"command": "b"}, "third": {"command": "c"}}
     assert json.loads(path.read_bytes()) == {"mcpServers": {**shared, **more}}
-    assert b"nothing to undo" in desk.run("--undo").stderr
+    assert b"nothing to undo" in lab.run("--undo").stderr
 
 
-def test_a_server_that_goes_another_way_through_redlane_stops_it(desk: Desk) -> None:
-    path = desk.write(CONFIGURATIONS["claude-project"])
-    desk.run()
+def test_a_server_that_goes_another_way_through_redlane_stops_it(
+    lab: Lab,
+) -> None:
+    path = lab.write(CONFIGURATIONS["claude-project"])
+    lab.run()
     since = path.read_bytes().replace(b'"--name","shared"', b'"--name","other"')
     path.write_bytes(since)
 
-    done = desk.run("--undo", code=1)
+    done = lab.run("--undo", code=1)
     assert b"'shared' goes through Redlane was changed since" in done.stderr
     assert path.read_bytes() == since
     copy = done.stderr.decode().partition("as it was, it is ")[2].partition(")")[0]
     assert Path(copy).read_bytes() == CONFIGURATIONS["claude-project"].before
 
 
-def test_a_file_that_is_gone_is_told_and_its_copy_stays(desk: Desk) -> None:
-    path = desk.write(CONFIGURATIONS["codex"])
-    desk.run()
+def test_a_file_that_is_gone_is_told_and_its_copy_stays(lab: Lab) -> None:
+    path = lab.write(CONFIGURATIONS["codex"])
+    lab.run()
     path.unlink()
 
-    assert b"is not there any more" in desk.run("--undo", code=1).stderr
+    assert b"is not there any more" in lab.run("--undo", code=1).stderr
     path.write_bytes(after(CONFIGURATIONS["codex"]))
-    desk.run("--undo")
+    lab.run("--undo")
     assert path.read_bytes() == CONFIGURATIONS["codex"].before
 
 
-def test_a_spoilt_copy_is_not_written(desk: Desk) -> None:
-    path = desk.write(CONFIGURATIONS["codex"])
-    desk.run()
-    (copy,) = (desk.home / ".redlane" / "mcp-import").rglob("copy")
+def test_a_spoilt_copy_is_not_written(lab: Lab) -> None:
+    path = lab.write(CONFIGURATIONS["codex"])
+    lab.run()
+    (copy,) = (lab.home / ".redlane" / "mcp-import").rglob("copy")
     copy.write_bytes(b"[mcp_servers.evil]\n")
-    desk.run("--undo")
+    lab.run("--undo")
 
     assert path.read_bytes() == CONFIGURATIONS["codex"].before
 
 
-def test_an_import_that_did_not_get_to_write_is_undone(desk: Desk) -> None:
-    path = desk.write(CONFIGURATIONS["codex"])
-    desk.run()
+def test_an_import_that_did_not_get_to_write_is_undone(lab: Lab) -> None:
+    path = lab.write(CONFIGURATIONS["codex"])
+    lab.run()
     path.write_bytes(CONFIGURATIONS["codex"].before)
-    desk.run("--undo")
+    lab.run("--undo")
 
     assert path.read_bytes() == CONFIGURATIONS["codex"].before
-    assert b"nothing to undo" in desk.run("--undo").stderr
+    assert b"nothing to undo" in lab.run("--undo").stderr
 
 
-def test_a_file_that_is_not_there_or_nobodys_is_wrong_usage(desk: Desk) -> None:
+def test_a_file_that_is_not_there_or_nobodys_is_wrong_usage(
+    lab: Lab,
+) -> None:
     assert (
         b"there is no"
-        in desk.run("--file", "gone.toml", "--client", "codex", code=2).stderr
+        in lab.run("--file", "gone.toml", "--client", "codex", code=2).stderr
     )
-    (desk.project / "mine.json").write_text("{}")
-    assert b"--client" in desk.run("--file", "mine.json", code=2).stderr
+    (lab.project / "mine.json").write_text("{}")
+    assert b"--client" in lab.run("--file", "mine.json", code=2).stderr
 
 
 def test_no_session_takes_its_servers_out_of_redlanes_hands(shared: Home) -> None:
@@ -310,14 +316,14 @@ def test_what_is_written_works(shared: Home, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"a b\n")
 
 
-def test_a_server_may_be_called_as_a_verb_is(desk: Desk, tmp_path: Path) -> None:
+def test_a_server_may_be_called_as_a_verb_is(lab: Lab, tmp_path: Path) -> None:
     program = tmp_path / "bin" / "import"
     program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "the server $*" >&2\n')
     program.chmod(0o755)
     done = subprocess.run(
         [REDLANE, "mcp", "--", "import", "--undo"],
-        env={"HOME": str(desk.home), "PATH": f"{program.parent}:{os.defpath}"},
+        env={"HOME": str(lab.home), "PATH": f"{program.parent}:{os.defpath}"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,

@@ -162,16 +162,17 @@ def test_a_tool_of_another_servers_name_is_left_out(shared: Home, make: Make) ->
     assert first.kinds() == []
 
 
-def test_a_tool_that_was_never_listed_is_held(shared: Home, site: Site) -> None:
+def test_a_tool_that_was_never_listed_is_refused_at_once(
+    shared: Home, site: Site
+) -> None:
     site.offer(site.tool("read"))
     client = site.start()
     tools(client)
 
     client.send(call(1, "hidden"))
-    held = wait_until_held(shared)
-    shared.control.post(f"/api/reviews/{held['id']}", {"decision": "block"})
 
     assert "never listed" in client.receive()["error"]["message"]
+    assert not shared.control.get("/api/reviews").json["reviews"]
 
 
 def test_a_list_under_another_spelling_is_blocked(site: Site) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from spec.redlane_home import REDLANE, Home
 from system.calls import wait_until_held
-from system.member_lane import MemberLane, call
+from system.member_connection import MemberConnection, call
 
 from redlane.state.pin import server_key
 
@@ -17,16 +17,17 @@ NUMBERS = itertools.count(1)
 
 
 class Lister:
-    """Lists the tools of a server over a lane, as a process of anybody's may."""
+    """Lists the tools of a server over a connection, as a process of anybody's may."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self.name = f"lane{next(NUMBERS)}"
+        self.name = f"line{next(NUMBERS)}"
         self.words = ["serve", self.name]
 
     def ask(self, step: str, *tools: dict[str, Any], **more: Any) -> dict[str, Any]:
         document = {
             "kind": "tools",
+            "context": "Inbound",
             "step": step,
             "server": self.name,
             "started": self.words,
@@ -34,8 +35,8 @@ class Lister:
             **more,
         }
         blobs = [json.dumps(each).encode() for each in tools]
-        with MemberLane(self.home) as lane:
-            return dict(lane.ask(document, *blobs).document)
+        with MemberConnection(self.home) as connection:
+            return dict(connection.ask(document, *blobs).document)
 
     def tool(self, text: str = "does it", **more: Any) -> dict[str, Any]:
         return {"name": f"{self.name}_read", "description": text, **more}
@@ -69,16 +70,16 @@ def test_who_lists_tools_changes_no_pin(changed: Lister) -> None:
     assert json.loads(whole["tools"][0]["definition"]) == changed.tool()
 
 
-def test_a_call_over_a_lane_is_held_by_its_servers_key(changed: Lister) -> None:
+def test_a_call_over_a_connection_is_held_by_its_servers_key(changed: Lister) -> None:
     key = server_key(changed.name, changed.words)
     data = call({}, server=changed.name, tool=changed.tool()["name"])
-    with MemberLane(changed.home) as lane:
-        lane.send(
+    with MemberConnection(changed.home) as connection:
+        connection.send(
             {"kind": "judge", "context": "Mcp", "details": [], "server_key": key}, data
         )
         review = wait_until_held(changed.home)
         changed.home.control.post(f"/api/reviews/{review['id']}", {"decision": "block"})
-        assert lane.receive().document["policy"] == "builtin:tool-call"
+        assert connection.receive().document.get("policy") == "builtin:tool-call"
 
 
 BAD = {
@@ -109,8 +110,8 @@ PARTS = [None, [[1]], [["a", 0]], [[2, 0]], [[-1, 1]], [[1, 0], [1, 0]]]
 @pytest.mark.parametrize("parts", PARTS, ids=map(str, PARTS))
 def test_parts_of_a_message_must_be_there(shared: Home, parts: object) -> None:
     document = {"kind": "parts", "context": "Inbound", "parts": parts}
-    with MemberLane(shared) as lane:
-        answer = lane.ask(document, b"rm -rf /").document
+    with MemberConnection(shared) as connection:
+        answer = connection.ask(document, b"rm -rf /").document
     expected = "ALLOW" if parts is None else "BLOCK"
     assert answer["verdict"] == expected
     assert list(answer.get("tools", ())) == []
@@ -140,11 +141,11 @@ def test_what_a_session_saw_first_says_so(shared: Home, tmp_path: Path) -> None:
         f"sys.path[:0] = {[str(Path(__file__).parents[2])]!r}\n"
         "from types import SimpleNamespace\n"
         "from pathlib import Path\n"
-        "from system.member_lane import MemberLane\n"
+        "from system.member_connection import MemberConnection\n"
         "home = SimpleNamespace(control=SimpleNamespace(socket=Path(sys.argv[1])))\n"
-        "question = {'kind': 'tools', 'step': 'pin', 'server': 'inner',\n"
-        "            'started': ['x'], 'is_last': True}\n"
-        'MemberLane(home).ask(question, b\'{"name": "inner_read"}\')\n'
+        "question = {'kind': 'tools', 'context': 'Inbound', 'step': 'pin',\n"
+        "            'server': 'inner', 'started': ['x'], 'is_last': True}\n"
+        'MemberConnection(home).ask(question, b\'{"name": "inner_read"}\')\n'
     )
     words = (sys.executable, script, shared.control.socket)
     assert shared.run("run", "--role", "other", "--", *words).code == 0

@@ -14,7 +14,7 @@ from proxy_process import (
 )
 from proxy_roads import BAD, Origin, got, request
 
-from redlane.control.proxy_frames import ProxyFrame
+from redlane.wire.frames import Frame
 
 
 def unread(proxy: ProxyProcess, data: bytes, most: int) -> int:
@@ -156,7 +156,7 @@ def test_few_bytes_in_front_make_no_picture_of_a_text(
 def test_rewrite_of_what_looks_binary_is_no_permission(
     proxy: ProxyProcess, origin: Origin
 ) -> None:
-    def answer(asked: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+    def answer(asked: Frame) -> tuple[Mapping[str, Any], list[bytes]]:
         if asked.document["context"] == "Inbound":
             return {**ALLOW, "verdict": "MODIFY", "policy": "m"}, [b"other"]
         return ALLOW, []

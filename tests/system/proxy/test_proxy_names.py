@@ -9,7 +9,7 @@ import pytest
 from proxy_process import ALLOW, ProxyProcess, authorization, exchange, proxy_process
 from proxy_roads import CLOSE, Origin
 
-from redlane.control.proxy_frames import ProxyFrame
+from redlane.wire.frames import Frame
 
 Names = Callable[[], list[str]]
 HERE = b"127.0.0.1"
@@ -57,11 +57,11 @@ def kinds(proxy: ProxyProcess) -> list[str]:
     return [each["kind"] for each in asked if each["context"] == "Network"]
 
 
-Verdicts = Callable[[ProxyFrame], str]
+Verdicts = Callable[[Frame], str]
 
 
 def answering(proxy: ProxyProcess, verdict: Verdicts) -> None:
-    def answer(frame: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+    def answer(frame: Frame) -> tuple[Mapping[str, Any], list[bytes]]:
         if frame.document["context"] != "Network":
             return ALLOW, []
         return {**ALLOW, "verdict": verdict(frame), "reason": "so it is"}, []
@@ -69,7 +69,7 @@ def answering(proxy: ProxyProcess, verdict: Verdicts) -> None:
     proxy.answer = answer
 
 
-def has_address(frame: ProxyFrame) -> bool:
+def has_address(frame: Frame) -> bool:
     return any(HERE in each for each in frame.blobs)
 
 
@@ -118,7 +118,7 @@ def test_what_is_held_is_looked_up_after_its_decision(
     """Whoever decides has decided, unless an address forbids it."""
     known: list[list[str]] = []
 
-    def verdict(frame: ProxyFrame) -> str:
+    def verdict(frame: Frame) -> str:
         if frame.document["kind"] == "preview":
             return "FLAG"
         known.append(names())
@@ -134,7 +134,7 @@ def test_what_is_held_is_looked_up_after_its_decision(
 def test_address_that_is_blocked_ends_what_was_let_go(
     proxy: ProxyProcess, origin: Origin
 ) -> None:
-    def verdict(frame: ProxyFrame) -> str:
+    def verdict(frame: Frame) -> str:
         if has_address(frame):
             return "BLOCK"
         return "FLAG" if frame.document["kind"] == "preview" else "ALLOW"

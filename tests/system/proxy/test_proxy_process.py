@@ -20,7 +20,7 @@ from proxy_process import (
 )
 from spec.redlane_home import wait_for
 
-from redlane.control.proxy_frames import ProxyFrame
+from redlane.wire.frames import Frame
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_broken_settings_end_the_proxy(proxy: ProxyProcess) -> None:
 def test_daemon_that_fails_to_answer_is_a_refusal(
     proxy: ProxyProcess, origin: Origin
 ) -> None:
-    def broken(_: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+    def broken(_: Frame) -> tuple[Mapping[str, Any], list[bytes]]:
         raise OSError
 
     proxy.answer = broken
@@ -170,9 +170,9 @@ def test_client_that_hangs_up_takes_its_question_back(
 ) -> None:
     asked, hung_up = threading.Event(), threading.Event()
 
-    def waits(_: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+    def waits(_: Frame) -> tuple[Mapping[str, Any], list[bytes]]:
         asked.set()
-        if select.select(proxy.lanes, [], [], 20)[0]:
+        if select.select(proxy.connections, [], [], 20)[0]:
             hung_up.set()
         return ALLOW, []
 
@@ -195,7 +195,7 @@ def test_what_piles_up_behind_a_held_request_has_an_end(
 ) -> None:
     asked, over = threading.Event(), threading.Event()
 
-    def waits(_: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+    def waits(_: Frame) -> tuple[Mapping[str, Any], list[bytes]]:
         asked.set()
         over.wait(60)
         return {**ALLOW, "verdict": "BLOCK"}, []
@@ -218,7 +218,7 @@ def test_what_piles_up_behind_a_held_request_has_an_end(
 def test_proxy_that_is_killed_passes_nothing(origin: Origin) -> None:
     asked, over = threading.Event(), threading.Event()
 
-    def waits(_: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+    def waits(_: Frame) -> tuple[Mapping[str, Any], list[bytes]]:
         asked.set()
         over.wait(60)
         return ALLOW, []

@@ -9,7 +9,7 @@ import pytest
 from proxy_process import ALLOW, ProxyProcess, authorization
 from proxy_roads import Origin
 
-from redlane.control.proxy_frames import ProxyFrame
+from redlane.wire.frames import Frame
 
 
 class Echo(Origin):
@@ -63,7 +63,7 @@ def look_again(proxy: ProxyProcess) -> None:
 
 
 def answering(proxy: ProxyProcess, **told: object) -> None:
-    def answer(frame: ProxyFrame) -> tuple[Mapping[str, Any], list[bytes]]:
+    def answer(frame: Frame) -> tuple[Mapping[str, Any], list[bytes]]:
         verdict = "BLOCK" if frame.document["kind"] == "record" else "ALLOW"
         return {**ALLOW, "verdict": verdict, **told}, []
 

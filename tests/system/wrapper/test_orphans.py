@@ -7,17 +7,18 @@ import sys
 from system.wrapper_programs import Wrapper
 
 PROBE = (
-    "from redlane.contexts.shell.orphans import adopter_of_orphans;"
+    "from redlane.contexts.shell.running.orphans import adopter_of_orphans;"
     "print(adopter_of_orphans())"
 )
 
 
 def test_the_nearest_subreaper_adopts(wrapper: Wrapper) -> None:
     line = 'echo $PPID; exec "$0" -c "$1"'
-    supervisor = [wrapper.directory / "redlane-run", "--socket", "/none", "--"]
+    supervisor = [wrapper.directory / "redlane-run", "--socket", "/none"]
+    unbound = [*supervisor, "--boundary", "none"]
 
     done = subprocess.run(
-        [*supervisor, "/bin/sh", "-c", line, sys.executable, PROBE],
+        [*unbound, "--", "/bin/sh", "-c", line, sys.executable, PROBE],
         env=os.environ,
         capture_output=True,
         text=True,

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spec.redlane_home import wait_for
 from system.scripted_peer import Question, ScriptedPeer
+from system.shell_lies import LIES
 from system.wrapper_programs import Wrapper
 from tiers import examples
 
@@ -59,43 +60,6 @@ def test_controls_in_a_message_are_shown(wrapper: Wrapper, peer: ScriptedPeer) -
         rb"redlane: a\x1b[2J\x0db\x0ac\xe2\x80\xae\xc2\x85\xe2\x80\x8b"
         b"\xc3\xa9\\xff\n"
     )
-
-
-LIES = {
-    "nothing": b"",
-    "garbage": b"\x00\xff\x01 ALLOW\n",
-    "http": b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nALLOW\n",
-    "no-newline": b"ALLOW",
-    "lower-case": b"allow\n",
-    "more-after-allow": b"ALLOW\nALLOW\n",
-    "space-before": b" ALLOW\n",
-    "space-after": b"ALLOW \n",
-    "carriage-return": b"ALLOW\r\n",
-    "nul-in-allow": b"ALLOW\0\n",
-    "allowed": b"ALLOWED\n",
-    "allow-with-length": b"ALLOW 0\n",
-    "empty-line": b"\nALLOW\n",
-    "modify-alone": b"MODIFY\n",
-    "modify-no-length": b"MODIFY \necho x",
-    "modify-too-short": b"MODIFY 9\necho x",
-    "modify-too-long": b"MODIFY 3\necho x",
-    "modify-nul": b"MODIFY 8\necho x\0y",
-    "modify-huge": b"MODIFY 99999999\n",
-    "modify-negative": b"MODIFY -6\necho x",
-    "modify-hex": b"MODIFY 0x6\necho x",
-    "modify-wrapped": b"MODIFY 4294967302\necho x",
-    "modify-endless": b"MODIFY 99999999999999999999\necho x",
-    "modify-two-spaces": b"MODIFY  6\necho x",
-    "block-too-short": b"BLOCK 9\nno",
-    "held-twice": b"HELD a 1\nHELD b 1\nALLOW\n",
-    "held-no-seconds": b"HELD a \nALLOW\n",
-    "held-forever": b"HELD a 99999999\nALLOW\n",
-    "held-and-nothing": b"HELD abc 1\n",
-    "held-bad-id": b"HELD a\x1b[2J 1\nALLOW\n",
-    "held-long-id": b"HELD " + b"a" * 65 + b" 1\nALLOW\n",
-    "held-no-end": b"HELD a 1",
-    "endless-line": b"a" * 100_000,
-}
 
 
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)

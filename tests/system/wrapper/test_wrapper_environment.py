@@ -14,7 +14,7 @@ from spec.redlane_home import wait_for
 from system.scripted_peer import ScriptedPeer, peer_at
 from system.wrapper_programs import Wrapper
 
-from redlane.contexts.shell.client import environment
+from redlane.contexts.shell.running import environment
 
 SOURCE = Path(environment.__file__).parents[3] / "wrapper" / "environment.c"
 
@@ -23,7 +23,7 @@ def _table() -> set[str]:
     return set(re.findall(r'^    "([^"]+)",', SOURCE.read_text(), re.MULTILINE))
 
 
-def test_both_kinds_take_out_the_same() -> None:
+def test_the_daemons_own_shells_lose_the_same_as_the_wrappers() -> None:
     names = {each.decode() for each in environment.UNSAFE}
 
     assert _table() == names | {"BASH_FUNC_*", "LD_*"}
@@ -196,9 +196,6 @@ def test_process_attributes_are_kept(wrapper: Wrapper) -> None:
 def test_ignored_signals_stay_ignored(
     wrapper: Wrapper, ignored: signal.Signals
 ) -> None:
-    if wrapper.kind == "python" and ignored == signal.SIGPIPE:
-        pytest.skip("the interpreter cannot tell whether SIGPIPE was ignored")
-
     done = subprocess.run(
         [
             "/bin/sh",
@@ -299,12 +296,13 @@ def test_an_orphan_is_still_inside(wrapper: Wrapper, tmp_path: Path) -> None:
         "os.execve(sys.argv[2], ['bash', '-c', 'echo ran'], {'REDLANE_SOCKET': '/no'})"
     )
     line = f'"$0" -c "$1" $PPID {wrapper.directory}/bash; sleep 1'
+    options = ("--boundary", "none")
     (tmp_path / "run").mkdir()
     with peer_at(tmp_path / "run" / "session.sock") as peer:
         done = subprocess.run(
             [
-                *(wrapper.directory / "redlane-run", "--socket", str(peer.path), "--"),
-                *("/bin/sh", "-c", line, sys.executable, code),
+                *(wrapper.directory / "redlane-run", "--socket", str(peer.path)),
+                *(*options, "--", "/bin/sh", "-c", line, sys.executable, code),
             ],
             env=dict(wrapper.environment),
             capture_output=True,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from system.scripted_peer import Question, ScriptedPeer
+from system.shell_lies import SUPERVISED_LIES
 from system.wrapper_programs import Wrapper
 
 TOLD = """\
@@ -31,7 +32,7 @@ def redlane(wrapper: Wrapper) -> Iterator[Path]:
     path.unlink()
 
 
-RUN = ["run", "--role=the röle", "--label", "redlane-sh", "--"]
+RUN = ["run", "--role=the röle", "--label", "redlane-sh", "--judged", "--"]
 SUPERVISE = b"SUPERVISE 9\nthe r\xc3\xb6le"
 
 
@@ -123,22 +124,7 @@ def test_without_the_command_nothing_is_run(
     assert b"redlane" in done.stderr
 
 
-LIES = {
-    "no-length": b"SUPERVISE \nALLOW\n",
-    "no-role": b"SUPERVISE 0\nALLOW\n",
-    "too-long": b"SUPERVISE 9999\n" + b"x" * 9999 + b"ALLOW\n",
-    "no-number": b"SUPERVISE x\nxALLOW\n",
-    "nul": b"SUPERVISE 3\na\0bALLOW\n",
-    "no-verdict": b"SUPERVISE 1\nr",
-    "role-cut-short": b"SUPERVISE 9\nr",
-    "twice": b"SUPERVISE 1\nrSUPERVISE 1\nrALLOW\n",
-    "held-after": b"SUPERVISE 1\nrHELD r1 9\nALLOW\n",
-    "more-after": b"SUPERVISE 1\nrALLOW\nx",
-    "lower-case": b"supervise 1\nrALLOW\n",
-}
-
-
-@pytest.mark.parametrize("answer", LIES.values(), ids=LIES)
+@pytest.mark.parametrize("answer", SUPERVISED_LIES.values(), ids=SUPERVISED_LIES)
 def test_other_forms_are_no_verdict(
     wrapper: Wrapper, peer: ScriptedPeer, redlane: Path, answer: bytes
 ) -> None:

@@ -1,3 +1,3 @@
-"""Exact companions in the kernel, for supervisors that are privileged (root)."""
+"""Exact attachments in the kernel, for supervisors that are privileged (root)."""
 
 __all__: list[str] = []

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from redlane.api import GuardOptions, Judge, Ruling, SystemCall
 from redlane_context_syscall.ebpf.cgroup import SessionCgroup
+from redlane_context_syscall.ebpf.exec_allow_list import ExecAllowList
 from redlane_context_syscall.ebpf.executing import Executing, FileSystems
-from redlane_context_syscall.ebpf.landing import Landing
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.numbers import name_of
 from redlane_context_syscall.processes import describe
@@ -42,16 +42,16 @@ class Executions:
         self._session = options.session
         self._told = 0
         self.missing = ""
-        self._landing: Landing | None = None
+        self._exec_allow_list: ExecAllowList | None = None
         try:
-            self._landing = Landing(cgroup)
+            self._exec_allow_list = ExecAllowList(cgroup)
         except (OSError, LookupError, ValueError) as error:
             self.missing = str(error)
         try:
             self._executing = Executing(cgroup, self._rule, self._keep_to, on_loss)
         except OSError:
-            if self._landing is not None:
-                self._landing.close()
+            if self._exec_allow_list is not None:
+                self._exec_allow_list.close()
             raise
 
     @property
@@ -72,9 +72,9 @@ class Executions:
 
     def report(self) -> None:
         """Have an event written if the kernel has killed since the last time."""
-        if self._landing is None:
+        if self._exec_allow_list is None:
             return
-        killed = self._landing.killed
+        killed = self._exec_allow_list.killed
         if killed > self._told:
             details = {"session": self._session, "count": killed - self._told}
             self._told = killed
@@ -84,14 +84,16 @@ class Executions:
         """Watch no more; what is left of the session executes nothing from here on."""
         self._keep_to(FileSystems(frozenset(), frozenset()))
         self._executing.stop()
-        if self._landing is not None:
+        if self._exec_allow_list is not None:
             self.report()
-            self._landing.close()
+            self._exec_allow_list.close()
 
     def _keep_to(self, file_systems: FileSystems) -> None:
-        if self._landing is not None:
+        if self._exec_allow_list is not None:
             with suppress(OSError):  # what does not fit stays fatal
-                self._landing.keep_to(file_systems.watched | file_systems.others)
+                self._exec_allow_list.keep_to(
+                    file_systems.watched | file_systems.others
+                )
 
     def _rule(self, thread: int, name: str, path: bytes | None) -> bool:
         """The ruling on another file than the one judged; reported when refused.

@@ -23,8 +23,11 @@ __all__ = [
     "RESOLVE_NO_MAGICLINKS",
     "RESOLVE_NO_SYMLINKS",
     "RESOLVE_NO_XDEV",
+    "bind",
     "file_system_type",
     "linkat",
+    "mkdirat",
+    "mknodat",
     "openat",
     "openat2",
     "pidfd_getfd",
@@ -32,12 +35,15 @@ __all__ = [
     "pidfd_send_signal",
     "prctl",
     "process_vm_readv",
+    "raw",
     "renameat2",
     "set_effective_group",
     "set_effective_user",
     "setgroups",
+    "symlinkat",
     "unlinkat",
     "unshare",
+    "utimensat",
 ]
 
 AT_FDCWD = -100
@@ -57,7 +63,7 @@ _FSTATFS_BYTES = 256  # twice what it is
 _UNCHANGED = 0xFFFFFFFF  # no id of anybody
 
 
-def _raw(name: str, *types: type) -> Callable[..., int]:
+def raw(name: str, *types: type) -> Callable[..., int]:
     """The system call as a function of arguments of these types; raises OSError."""
     number = number_of(name)
     if number is None:
@@ -76,23 +82,28 @@ def _raw(name: str, *types: type) -> Callable[..., int]:
     return call
 
 
-_openat = _raw("openat", c_long, c_char_p, c_long, c_long)
-_openat2 = _raw("openat2", c_long, c_char_p, c_char_p, c_long)
-_unlinkat = _raw("unlinkat", c_long, c_char_p, c_long)
-_renameat2 = _raw("renameat2", c_long, c_char_p, c_long, c_char_p, c_long)
-_linkat = _raw("linkat", c_long, c_char_p, c_long, c_char_p, c_long)
-_setresuid = _raw("setresuid", c_long, c_long, c_long)
-_setresgid = _raw("setresgid", c_long, c_long, c_long)
-_setgroups = _raw("setgroups", c_long, c_char_p)
-_unshare = _raw("unshare", c_long)
-_pidfd_open = _raw("pidfd_open", c_long, c_long)
-_pidfd_getfd = _raw("pidfd_getfd", c_long, c_long, c_long)
-_pidfd_send_signal = _raw("pidfd_send_signal", c_long, c_long, c_char_p, c_long)
-_process_vm_readv = _raw(
+_openat = raw("openat", c_long, c_char_p, c_long, c_long)
+_openat2 = raw("openat2", c_long, c_char_p, c_char_p, c_long)
+_unlinkat = raw("unlinkat", c_long, c_char_p, c_long)
+_renameat2 = raw("renameat2", c_long, c_char_p, c_long, c_char_p, c_long)
+_linkat = raw("linkat", c_long, c_char_p, c_long, c_char_p, c_long)
+_mkdirat = raw("mkdirat", c_long, c_char_p, c_long)
+_mknodat = raw("mknodat", c_long, c_char_p, c_long, c_long)
+_symlinkat = raw("symlinkat", c_char_p, c_long, c_char_p)
+_utimensat = raw("utimensat", c_long, c_char_p, c_char_p, c_long)
+_setresuid = raw("setresuid", c_long, c_long, c_long)
+_setresgid = raw("setresgid", c_long, c_long, c_long)
+_setgroups = raw("setgroups", c_long, c_char_p)
+_unshare = raw("unshare", c_long)
+_pidfd_open = raw("pidfd_open", c_long, c_long)
+_pidfd_getfd = raw("pidfd_getfd", c_long, c_long, c_long)
+_pidfd_send_signal = raw("pidfd_send_signal", c_long, c_long, c_char_p, c_long)
+_process_vm_readv = raw(
     "process_vm_readv", c_long, c_char_p, c_long, c_char_p, c_long, c_long
 )
-_fstatfs = _raw("fstatfs", c_long, c_char_p)
-_prctl = _raw("prctl", c_long, c_void_p, c_void_p, c_void_p, c_void_p)
+_bind = raw("bind", c_long, c_char_p, c_long)
+_fstatfs = raw("fstatfs", c_long, c_char_p)
+_prctl = raw("prctl", c_long, c_void_p, c_void_p, c_void_p, c_void_p)
 
 
 def openat(directory: int, path: bytes, flags: int, mode: int = 0) -> int:
@@ -124,6 +135,34 @@ def linkat(
 ) -> None:
     """Give a file one more name."""
     _linkat(old_directory, old, new_directory, new, flags)
+
+
+def mkdirat(directory: int, path: bytes, mode: int) -> None:
+    """Make a directory."""
+    _mkdirat(directory, path, mode)
+
+
+def mknodat(directory: int, path: bytes, mode: int, device: int) -> None:
+    """Make a file, a FIFO, a socket or a device."""
+    _mknodat(directory, path, mode, device)
+
+
+def symlinkat(text: bytes, directory: int, path: bytes) -> None:
+    """Make a symbolic link."""
+    _symlinkat(text, directory, path)
+
+
+def utimensat(directory: int, path: bytes | None, times: bytes | None) -> None:
+    """Set times, two of struct timespec, or have it be now; links are followed.
+
+    Without a path those of `directory`, an open file.
+    """
+    _utimensat(directory, path, times, 0)
+
+
+def bind(socket: int, address: bytes) -> None:
+    """Bind to a struct sockaddr, of whatever family."""
+    _bind(socket, address, len(address))
 
 
 def file_system_type(descriptor: int) -> int:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from redlane.contexts.inbound.content import InboundContent
 from redlane.decoding.extraction import extracted
-from redlane.decoding.sniffing import Kind, sniff
+from redlane.decoding.sniffing import ContentKind, sniff
 
 __all__ = ["MessageContent", "message_texts"]
 
 _SHORT = 64 * 1024
 _LETTER = rb"[!-%'-;=-\[\]-~]"
 _PLAIN = re.compile(rb"(?:%b{0,39}+[ \t\n]++|)*+%b{0,39}+" % (_LETTER, _LETTER))
-"""What extraction leaves as it is: no markup, no escapes, no words that may be armour.
+"""What extraction leaves as it is: no markup, no escapes, no words that may be encoded.
 
 Most messages are of this kind, and are read in a fraction of the time.
 """
@@ -64,7 +64,7 @@ def message_texts(values: Sequence[bytes]) -> tuple[bytes, ...]:
             found |= dict.fromkeys(_apart(values))
     for value in values:
         if value.lstrip()[:1] in {b"{", b"["}:
-            found |= dict.fromkeys(extracted(value, Kind.JSON))
+            found |= dict.fromkeys(extracted(value, ContentKind.JSON))
     return tuple(found)
 
 

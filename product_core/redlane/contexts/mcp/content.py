@@ -11,7 +11,7 @@ from types import MappingProxyType
 from redlane.errors import ContentError
 from redlane.model.content import Content, Reader, ToolCall
 from redlane.model.policy import Action, Context
-from redlane.policies.strictjson import JsonError, parse_json
+from redlane.wire.strict_json import JsonError, parse_json
 
 __all__ = ["MOST_CHECKED", "ToolCallContent"]
 

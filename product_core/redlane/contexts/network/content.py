@@ -14,7 +14,7 @@ from redlane.contexts.network.request import (
     write_request,
 )
 from redlane.contexts.network.spellings import spellings
-from redlane.decoding.unfolding import Unfolded, unfold, unfold_values
+from redlane.decoding.body_texts import BodyTexts, texts_inside, texts_of_values
 from redlane.errors import ContentError
 from redlane.model.content import Content, Reader, readable
 from redlane.model.policy import Action, Context
@@ -46,7 +46,7 @@ class NetworkContent(Content):
     ) -> None:
         self.context = Context.NETWORK
         self.data = data
-        self._found = None if texts is None else Unfolded(tuple(texts))
+        self._found = None if texts is None else BodyTexts(tuple(texts))
         self._content_type = content_type
         self._addresses = tuple(addresses)
 
@@ -70,12 +70,12 @@ class NetworkContent(Content):
     @property
     def texts(self) -> tuple[bytes, ...]:
         """What Block and Flag see besides `data`."""
-        return self._unfolded().texts
+        return self._body_texts().texts
 
     @property
     def problem(self) -> str | None:
         """Why the texts are not all that is in the request, or None."""
-        return self._unfolded().problem or None
+        return self._body_texts().problem or None
 
     def request(self) -> Request:
         """The request that `data` is, which a Modify may have changed.
@@ -103,15 +103,15 @@ class NetworkContent(Content):
             addresses=self._addresses,
         )
 
-    def _unfolded(self) -> Unfolded:
+    def _body_texts(self) -> BodyTexts:
         if self._found is None:
-            found = tuple(self._all_unfolded())
+            found = tuple(self._all_texts())
             texts = [text for each in found for text in each.texts]
             problems = filter(None, (each.problem for each in found))
-            self._found = Unfolded(tuple(dict.fromkeys(texts)), next(problems, ""))
+            self._found = BodyTexts(tuple(dict.fromkeys(texts)), next(problems, ""))
         return self._found
 
-    def _all_unfolded(self) -> Iterator[Unfolded]:
+    def _all_texts(self) -> Iterator[BodyTexts]:
         """What is in the line, in the query, in the headers and in the body.
 
         What is no request is a body as a whole.
@@ -119,15 +119,15 @@ class NetworkContent(Content):
         try:
             request = self.request()
         except ContentError:
-            yield unfold(self.data, self._content_type)
+            yield texts_inside(self.data, self._content_type)
             return
         line = request.line
-        yield Unfolded(tuple(self._lines(line)))
+        yield BodyTexts(tuple(self._lines(line)))
         target, _, query = line.url.partition(b"?")
         values = (value for _, value in request.headers)
-        yield unfold_values((*_SEGMENT.split(target, _MOST_SEGMENTS), *values))
-        yield unfold(query, _FORM)
-        yield unfold(request.body, self._content_type or request.content_type)
+        yield texts_of_values((*_SEGMENT.split(target, _MOST_SEGMENTS), *values))
+        yield texts_inside(query, _FORM)
+        yield texts_inside(request.body, self._content_type or request.content_type)
 
     def _lines(self, line: RequestLine) -> Iterator[bytes]:
         method, version = line.method.decode(errors="replace"), line.version.decode()

@@ -11,15 +11,15 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
-from redlane.contexts.shell.analysis import Analysis
-from redlane.contexts.shell.disk import OWN_DISK, Disk
-from redlane.contexts.shell.findings import Findings
-from redlane.contexts.shell.limits import LIGHT
-from redlane.contexts.shell.readings import readings
-from redlane.contexts.shell.scope import Scope
-from redlane.contexts.shell.scripts import MOST_BYTES
-from redlane.contexts.shell.unwrap import is_plain
-from redlane.contexts.shell.words import TooComplex
+from redlane.contexts.shell.analysis.findings import Findings
+from redlane.contexts.shell.analysis.walk import Analysis
+from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
+from redlane.contexts.shell.expansion.limits import LIGHT
+from redlane.contexts.shell.expansion.scope import Scope
+from redlane.contexts.shell.expansion.scripts import MOST_BYTES
+from redlane.contexts.shell.grammar.readings import readings
+from redlane.contexts.shell.grammar.words import TooComplex
+from redlane.contexts.shell.knowledge.unwrap import is_plain
 from redlane.model.content import Content, Reader, ShellCommand, readable
 from redlane.model.policy import Action, Context
 

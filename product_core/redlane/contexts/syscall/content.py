@@ -7,7 +7,7 @@ from typing import Any
 from redlane.errors import ContentError
 from redlane.model.content import Content, Reader, SystemCall
 from redlane.model.policy import Action, Context
-from redlane.policies.strictjson import JsonError, parse_json
+from redlane.wire.strict_json import JsonError, parse_json
 
 __all__ = ["SystemCallContent", "document_of_call"]
 

@@ -6,11 +6,14 @@ from functools import partial
 
 from redlane.contexts.syscall.content import SystemCallContent, document_of_call
 from redlane.contexts.syscall.link import Link
+from redlane.contexts.syscall.owners import Programs
 from redlane.contexts.syscall.reports import CallReport
 from redlane.contexts.syscall.rules import CallRules
 from redlane.engine.boundary import fail_closed
+from redlane.engine.hiding import CONCEALED, Hidden
 from redlane.engine.judge import judge
 from redlane.engine.own_files import TOUCHES
+from redlane.engine.places import OUTSIDE
 from redlane.errors import RedlaneError
 from redlane.model.content import SystemCall
 from redlane.model.supervision import Ruling
@@ -39,6 +42,7 @@ class SessionJudge:
     def __init__(self, link: Link) -> None:
         """Judge by the rules that `link` follows."""
         self._link = link
+        self._programs = Programs()
 
     @property
     def generation(self) -> int:
@@ -90,16 +94,28 @@ class SessionJudge:
             return _refused(_AWAY)
         if rules.reason:
             return Ruling(allowed=False, reason=rules.reason)
-        concerned = rules.own_files.concern(call)
-        if concerned and rules.own_files.are_touched(call):
-            call = replace(call, details={**call.details, TOUCHES: True})
-        elif call.name not in rules.named:
-            return _NOT_NAMED
+        found = self._found(call, rules)
+        if found:
+            call = replace(call, details={**call.details, found: True})
         elif call.name in rules.checked:
             return self._asked(call)
-        ruling = _ruling(_verdict(call, rules))
-        # Whether such a call changes anything is told by more than name and paths.
-        return replace(ruling, lasting=False) if concerned else ruling
+        judged = found or call.name in rules.named
+        ruling = _ruling(_verdict(call, rules)) if judged else _NOT_NAMED
+        # What becomes of such a call is told by more than its name and its paths.
+        return replace(ruling, lasting=False) if _is_singular(call, rules) else ruling
+
+    def _found(self, call: SystemCall, rules: CallRules) -> str:
+        """Why a call is refused by what is built in, as its detail; or ""."""
+        own_files = rules.own_files
+        if own_files.concern(call) and own_files.are_touched(call):
+            return TOUCHES
+        if any(self._is_hidden(call, each) for each in rules.hidden):
+            return CONCEALED
+        return OUTSIDE if any(each.are_left(call) for each in rules.places) else ""
+
+    def _is_hidden(self, call: SystemCall, hidden: Hidden) -> bool:
+        owners = hidden.owners(call) if hidden.concern(call) else None
+        return owners is not None and self._programs.name(call) not in owners
 
     def _asked(self, call: SystemCall) -> Ruling:
         """The daemon's ruling, where a program is to be asked."""
@@ -117,6 +133,12 @@ class SessionJudge:
             lasting=False,
             recorded=True,
         )
+
+
+def _is_singular(call: SystemCall, rules: CallRules) -> bool:
+    """Whether another call by the same name and paths may be ruled on differently."""
+    hidden = any(each.concern(call) for each in rules.hidden)
+    return hidden or rules.own_files.concern(call)
 
 
 def _verdict(call: SystemCall, rules: CallRules) -> Verdict:

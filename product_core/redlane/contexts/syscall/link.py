@@ -8,15 +8,22 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Protocol
-from urllib.parse import quote
 
+from redlane.client import RefusedError
+from redlane.client.operations import (
+    Operation,
+    report_calls,
+    rules_of_calls,
+    verdict,
+)
 from redlane.contexts.syscall.reports import CallReport, Reports
 from redlane.contexts.syscall.rules import CallRules, refusing
 from redlane.engine.boundary import fail_closed
 from redlane.errors import RedlaneError
 
-__all__ = ["Call", "Link", "NotServedError"]
+__all__ = ["Daemon", "Link", "NotServedError"]
 
 _WAIT_SECONDS = 50
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.5
@@ -32,20 +39,11 @@ class NotServedError(RedlaneError):
     """The daemon is there, and refuses to serve this session."""
 
 
-class Call(Protocol):
-    """Asks the daemon something, with a limit for each step in seconds.
+class Daemon(Protocol):
+    """The daemon that serves a session; `redlane.client.Client` is one."""
 
-    Raises NotServedError when it refuses, another RedlaneError when it does not answer.
-    """
-
-    def __call__(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, object] | None = None,
-        seconds: float = 30.0,
-    ) -> Any:  # noqa: ANN401  # JSON
-        """The JSON that it answers."""
+    def send(self, operation: Operation) -> Any:  # noqa: ANN401  # JSON
+        """What it answers; raises RefusedError, or RedlaneError without an answer."""
         ...
 
 
@@ -62,12 +60,11 @@ class Link:
     """Follows the rules and reports, in two threads of its own once started."""
 
     def __init__(
-        self, call: Call, session: str, read: Callable[[object], CallRules]
+        self, daemon: Daemon, session: str, read: Callable[[object], CallRules]
     ) -> None:
         """Get the rules once; raises RedlaneError when they cannot be had."""
-        self._call = call
+        self._daemon = daemon
         self._session = session
-        self._path = f"/api/sessions/{quote(session, safe='')}/syscalls"
         self._read = read
         self._changed = threading.Condition()
         self._over = threading.Event()
@@ -75,7 +72,7 @@ class Link:
         self._telling: threading.Thread | None = None
         self._listeners: list[Callable[[], None]] = []
         self._announced: Callable[[], Mapping[str, object]] | None = None
-        self._state = _State(1, read(call("GET", self._path)))
+        self._state = _State(1, read(self._send(rules_of_calls(session))))
 
     @property
     def generation(self) -> int:
@@ -86,6 +83,15 @@ class Link:
     def rules(self) -> CallRules:
         """The rules as they were last heard of."""
         return self._state.rules
+
+    def _send(self, operation: Operation) -> Any:  # noqa: ANN401  # JSON
+        """Ask; NotServedError is the daemon's own refusal, and not that it fails."""
+        try:
+            return self._daemon.send(operation)
+        except RefusedError as error:
+            if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise
+            raise NotServedError(str(error)) from error
 
     def current(self) -> CallRules | None:
         """The rules that hold now; None when nobody could tell within their time."""
@@ -104,23 +110,18 @@ class Link:
     def announce(self, describe: Callable[[], Mapping[str, object]]) -> None:
         """Tell the daemon how calls are held, now and whenever that may be news."""
         self._announced = describe
-        self._call("POST", self._path, describe())
+        self._send(report_calls(self._session, **describe()))
 
     def ask(self, content: Mapping[str, object]) -> Mapping[str, Any]:
         """The daemon's own verdict on a call; raises RedlaneError without one.
 
         One that is away is waited for, as long as calls wait at all.
         """
-        question = {
-            "content": content,
-            "context": "Syscall",
-            "session": self._session,
-            "hold": False,
-        }
+        question = verdict(content, "Syscall", session=self._session, hold=False)
         end = time.monotonic() + self.rules.timeout_seconds
         while True:
             try:
-                answer = self._call("POST", "/api/analyze", question)
+                answer = self._send(question)
             except NotServedError:
                 raise
             except RedlaneError:
@@ -177,7 +178,7 @@ class Link:
         """Ask once; whether the daemon is there."""
         start = time.monotonic()
         try:
-            found = self._call("GET", self._query(), None, _WAIT_SECONDS + 30.0)
+            found = self._send(self._query())
         except NotServedError as error:
             self._put(refusing(str(error)))
             self._over.wait(_REFUSED_PAUSE)
@@ -194,12 +195,14 @@ class Link:
         self._set(refusing(f"the session's rules cannot be followed: {reason}"))
         return False
 
-    def _query(self) -> str:
+    def _query(self) -> Operation:
         """What to ask for: what holds now, or what comes after it."""
         state = self._state
         if state.away or not state.rules.generation:
-            return f"{self._path}?wait=0"
-        return f"{self._path}?after={state.rules.generation}&wait={_WAIT_SECONDS}"
+            return rules_of_calls(self._session)
+        return rules_of_calls(
+            self._session, after=state.rules.generation, wait_seconds=_WAIT_SECONDS
+        )
 
     def _put(self, rules: CallRules) -> bool:
         """Let the rules hold that were answered; whether they are others."""
@@ -226,7 +229,7 @@ class Link:
         if self._announced is None:
             return
         try:
-            self._call("POST", self._path, self._announced())
+            self._send(report_calls(self._session, **self._announced()))
         except RedlaneError:
             self._over.wait(_FIRST_PAUSE)
 
@@ -243,7 +246,7 @@ class Link:
             "events": [each.document() for each in reports],
         }
         try:
-            self._call("POST", self._path, body)
+            self._send(report_calls(self._session, **body))
         except NotServedError:
             return True  # it will not take them later either
         except RedlaneError:

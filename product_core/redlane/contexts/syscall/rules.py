@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from redlane.contexts.syscall.binding import Binding
 from redlane.engine.boundary import fail_closed
+from redlane.engine.hiding import Hidden
 from redlane.engine.own_files import OwnFiles
+from redlane.engine.places import Places
 from redlane.errors import RedlaneError
 from redlane.model.matching import MatchType
 from redlane.model.policy import Policy, Role
@@ -36,6 +39,8 @@ class CallRules:
 
     `generation` is the daemon's name for these rules, `known` tells that it has been
     told how they are held, `daemon` is its process and `own_files` are its files.
+    Outside of any of the `places` no file may be changed; what is `hidden` may be read
+    by nobody else than its owners.
     """
 
     generation: str
@@ -54,12 +59,19 @@ class CallRules:
     known: bool = True
     daemon: int = 0
     own_files: OwnFiles = field(default_factory=OwnFiles)
+    places: tuple[Places, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
 
 
-def read_rules(document: object, types: Mapping[str, MatchType]) -> CallRules:
-    """The rules that the daemon answered; whatever is wrong with them refuses all."""
+def read_rules(
+    document: object, types: Mapping[str, MatchType], binding: Binding
+) -> CallRules:
+    """The rules that the daemon answered; whatever is wrong with them refuses all.
+
+    What they say of places counts beside what `binding` has of the session already.
+    """
     return fail_closed(
-        lambda: _read(document, types),
+        lambda: _read(document, types, binding),
         lambda reason: refusing(f"the session's rules cannot be used: {reason}"),
     )
 
@@ -69,7 +81,9 @@ def refusing(reason: str) -> CallRules:
     return CallRules(generation="", reason=reason)
 
 
-def _read(document: object, types: Mapping[str, MatchType]) -> CallRules:
+def _read(
+    document: object, types: Mapping[str, MatchType], binding: Binding
+) -> CallRules:
     if not isinstance(document, Mapping):
         raise RedlaneError("they are no object")
     policies = [_policy(each, types) for each in document["policies"]]
@@ -80,6 +94,7 @@ def _read(document: object, types: Mapping[str, MatchType]) -> CallRules:
     added = _restrictions(document["restrictions"], types)
     of_user = [each for rules in added for each in rules.policies.values()]
     options = document["options"]
+    binding.take(role, options["writable"], options["hidden"])
     return CallRules(
         generation=str(document["generation"]),
         reason=str(document["reason"]),
@@ -98,6 +113,8 @@ def _read(document: object, types: Mapping[str, MatchType]) -> CallRules:
             tuple(document["own_files"]["kept"]),
             tuple(document["own_files"]["closed"]),
         ),
+        places=binding.places(options["allowed"]),
+        hidden=binding.hidden,
     )
 
 

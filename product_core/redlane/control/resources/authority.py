@@ -3,7 +3,7 @@
 import falcon
 
 from redlane.control.bodies import read_object
-from redlane.control.session_proxy import SessionProxy
+from redlane.sessions.session_proxy import SessionProxy
 
 __all__ = ["AuthorityRenewal"]
 

@@ -6,9 +6,9 @@ import falcon
 
 from redlane.control.access import caller_of
 from redlane.control.bodies import read_object
-from redlane.control.metrics import MEDIA_TYPE, Metrics, gauge
-from redlane.control.protocol import finding_document
+from redlane.control.documents import finding_document
 from redlane.control.rendering import Rendering
+from redlane.judging.metrics import MEDIA_TYPE, Metrics, gauge
 from redlane.policies.loaded import Loaded
 
 __all__ = ["Health", "MetricsPage", "Reload", "Status"]

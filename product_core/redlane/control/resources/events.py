@@ -1,31 +1,25 @@
 """`GET /api/events`: what was judged, filtered, and followed by long poll."""
 
-import threading
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 
 import falcon
 
 from redlane.control.access import caller_of
-from redlane.control.callers import Caller
-from redlane.control.stream import EventStream
+from redlane.control.followers import LONGEST_WAIT, Followers
+from redlane.membership.callers import Caller
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.state.clock import iso_time
 from redlane.state.event import Event
+from redlane.state.event_feed import EventFeed
 from redlane.state.history import Filter
 
-__all__ = ["EventCollection"]
+__all__ = ["EventCollection", "EventCounts"]
 
 _MOST = 10_000
 _MOST_OF_USER = 1_000
 _USUAL = 100
-_LONGEST_WAIT = 60
-_MOST_FOLLOWERS = 40
-_MOST_FOLLOWERS_OF_USER = 8
 
 
 class EventCollection:
@@ -35,11 +29,10 @@ class EventCollection:
     event, and waits up to `wait` seconds for it.
     """
 
-    def __init__(self, events: EventStream) -> None:
-        """Read `events`."""
+    def __init__(self, events: EventFeed, followers: Followers) -> None:
+        """Read `events`; who waits for them is one of `followers`."""
         self._events = events
-        self._lock = threading.Lock()
-        self._followers: Counter[int] = Counter()
+        self._followers = followers
 
     def on_get(self, request: falcon.Request, response: falcon.Response) -> None:
         """Answer the events, oldest first, and what to give as `after` next time."""
@@ -64,26 +57,23 @@ class EventCollection:
         self, request: falcon.Request, after: str, wanted: Filter, limit: int
     ) -> list[Event]:
         wait = request.get_param_as_int(
-            "wait", default=0, min_value=0, max_value=_LONGEST_WAIT
+            "wait", default=0, min_value=0, max_value=LONGEST_WAIT
         )
-        with self._place(caller_of(request).uid):
+        with self._followers.one(caller_of(request).uid):
             return self._events.after(after, wanted, limit, wait)
 
-    @contextmanager
-    def _place(self, uid: int) -> Iterator[None]:
-        """A place among those who follow, for one user not all of them; or 429."""
-        with self._lock:
-            full = self._followers.total() >= _MOST_FOLLOWERS
-            if full or self._followers[uid] >= _MOST_FOLLOWERS_OF_USER:
-                raise falcon.HTTPTooManyRequests(
-                    description="too many follow the events already"
-                )
-            self._followers[uid] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._followers -= Counter((uid,))
+
+class EventCounts:
+    """`GET` with the filters of `EventCollection`: how often which policy said what."""
+
+    def __init__(self, events: EventFeed) -> None:
+        """Count `events`."""
+        self._events = events
+
+    def on_get(self, request: falcon.Request, response: falcon.Response) -> None:
+        """Answer a row for each context, verdict, policy and system call."""
+        wanted = _filter(request, caller_of(request))
+        response.media = {"counts": self._events.counts(wanted)}
 
 
 def _filter(request: falcon.Request, caller: Caller) -> Filter:

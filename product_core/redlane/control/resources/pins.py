@@ -6,14 +6,14 @@ import falcon
 
 from redlane.control.access import caller_of
 from redlane.control.bodies import read_object, required
-from redlane.control.callers import Caller
-from redlane.control.pin_desk import pin_policy, pin_record
-from redlane.control.session_control import SessionControl
 from redlane.errors import UsageError
 from redlane.gate import Gate
+from redlane.judging.pin_service import pin_policy, pin_record
+from redlane.membership.callers import Caller
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision, Verdict
-from redlane.state.pin import Finding, Pin, PinnedServer, PinsError
+from redlane.sessions.service import SessionService
+from redlane.state.pin import Pin, PinnedServer, PinsError, ToolFinding
 from redlane.state.pin_book import told
 from redlane.state.pins import Pins
 
@@ -50,7 +50,7 @@ class PinItem:
     administrators with `user` those of another.
     """
 
-    def __init__(self, pins: Pins, gate: Gate, sessions: SessionControl) -> None:
+    def __init__(self, pins: Pins, gate: Gate, sessions: SessionService) -> None:
         """Show and change `pins`; `gate` writes down who did."""
         self._pins = pins
         self._gate = gate
@@ -165,7 +165,7 @@ def _tool_document(server: PinnedServer, name: str, pin: Pin) -> Document:
     }
 
 
-def _finding_document(server: PinnedServer, tool: str, found: Finding) -> Document:
+def _finding_document(server: PinnedServer, tool: str, found: ToolFinding) -> Document:
     return {
         "id": found.id(server.key, tool),
         "tool": tool,

@@ -1,12 +1,15 @@
 """`/api/reviews`: what the yellow lane holds, and the decisions about it."""
 
+import hashlib
 import time
 
 import falcon
 
 from redlane.control.access import caller_of
 from redlane.control.bodies import optional, read_object, required
-from redlane.control.protocol import review_document
+from redlane.control.documents import review_document
+from redlane.control.followers import LONGEST_WAIT, Followers
+from redlane.membership.callers import Caller
 from redlane.state.reviews import Review, Reviews
 
 __all__ = ["ReviewCollection", "ReviewItem"]
@@ -16,24 +19,44 @@ _DECISIONS = ("allow", "block")
 
 
 class ReviewCollection:
-    """`GET` lists what is held; with `over=true` what was held lately as well."""
+    """`GET` lists what is held; with `over=true` what was held lately as well.
 
-    def __init__(self, reviews: Reviews) -> None:
-        """Show `reviews`."""
+    With `after` (the `revision` of an earlier answer) it answers once something is held
+    or over that was not so then, or after `wait` seconds.
+    """
+
+    def __init__(self, reviews: Reviews, followers: Followers) -> None:
+        """Show `reviews`; who waits for them is one of `followers`."""
         self._reviews = reviews
+        self._followers = followers
 
     def on_get(self, request: falcon.Request, response: falcon.Response) -> None:
         """List them, oldest first."""
         over = request.get_param_as_bool("over", default=False)
+        caller, after = caller_of(request), request.get_param("after")
+        if after is not None:
+            wait = request.get_param_as_int(
+                "wait", default=0, min_value=0, max_value=LONGEST_WAIT
+            )
+            with self._followers.one(caller.uid):
+                self._reviews.wait_until(lambda: self._revision(caller) != after, wait)
         now = time.monotonic()
-        caller = caller_of(request)
         response.media = {
             "reviews": [
                 review_document(each, each.deadline - now)
-                for each in self._reviews.list(over=over)
-                if caller.sees(each.session)
-            ]
+                for each in self._seen(caller, over=over)
+            ],
+            "revision": self._revision(caller),
         }
+
+    def _seen(self, caller: Caller, *, over: bool) -> list[Review]:
+        held = self._reviews.list(over=over)
+        return [each for each in held if caller.sees(each.session)]
+
+    def _revision(self, caller: Caller) -> str:
+        """Another text whenever the caller would see another list."""
+        seen = "".join(f"{e.id} {e.state} " for e in self._seen(caller, over=True))
+        return hashlib.sha256(seen.encode()).hexdigest()[:16]
 
 
 class ReviewItem:

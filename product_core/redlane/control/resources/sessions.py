@@ -1,17 +1,17 @@
 """`/api/sessions`: list, open, change, freeze, kill and close sessions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import falcon
 
 from redlane.control.access import caller_of
 from redlane.control.bodies import optional, read_object, required
-from redlane.control.callers import Caller
 from redlane.control.rendering import Rendering
-from redlane.control.session_control import Opening, SessionControl
-from redlane.control.session_proxy import SessionProxy
 from redlane.errors import UsageError
+from redlane.membership.callers import Caller
+from redlane.sessions.service import Opening, SessionService
+from redlane.sessions.session_proxy import SessionProxy
 from redlane.state.sessions import Session, SessionTable
 
 __all__ = ["SessionAction", "SessionCollection", "SessionItem", "found"]
@@ -35,7 +35,7 @@ class SessionCollection:
     def __init__(
         self,
         table: SessionTable,
-        control: SessionControl,
+        control: SessionService,
         rendering: Rendering,
         proxy: SessionProxy,
     ) -> None:
@@ -88,29 +88,41 @@ class SessionCollection:
 
 
 class SessionItem:
-    """One session: `GET`, `PATCH` `{role}`, `DELETE`."""
+    """One session: `GET`, `PATCH` `{role}` or `{allow_write}`, `DELETE`."""
 
-    def __init__(self, control: SessionControl, rendering: Rendering) -> None:
-        """Find and change it with `control`."""
+    def __init__(
+        self,
+        control: SessionService,
+        rendering: Rendering,
+        refused: Callable[[str], Sequence[Mapping[str, object]]],
+    ) -> None:
+        """Find and change it with `control`; `refused` counts what was of its calls."""
         self._control = control
         self._rendering = rendering
+        self._refused = refused
 
     def on_get(
         self, request: falcon.Request, response: falcon.Response, session_id: str
     ) -> None:
-        """Show the session."""
+        """Show the session, and what was refused of its system calls."""
         session = found(self._control, session_id, caller_of(request))
-        response.media = self._rendering.session(session)
+        refused = self._refused(session.id)
+        response.media = {**self._rendering.session(session), "refused_calls": refused}
 
     def on_patch(
         self, request: falcon.Request, response: falcon.Response, session_id: str
     ) -> None:
-        """Change the role."""
+        """Change the role, or let it change files below one more path."""
         caller = caller_of(request)
         session = found(self._control, session_id, caller)
         body = read_object(request)
         if body.get("restrictions") is not None:
             raise UsageError("a session's restrictions stay as they are to its end")
+        path = optional(body, "allow_write", str)
+        if path is not None:
+            changed = self._control.allow_write(session, path, caller)
+            response.media = self._rendering.session(changed)
+            return
         role = required(body, "role", str)
         changed = self._control.set_role(session.id, role, caller)
         response.media = self._rendering.session(changed)
@@ -135,7 +147,7 @@ class SessionItem:
 class SessionAction:
     """`POST /api/sessions/{id}/freeze`, `unfreeze` and `kill`."""
 
-    def __init__(self, control: SessionControl, rendering: Rendering) -> None:
+    def __init__(self, control: SessionService, rendering: Rendering) -> None:
         """Find and change it with `control`."""
         self._control = control
         self._rendering = rendering
@@ -172,7 +184,7 @@ def _process_id(body: Mapping[str, Any], name: str) -> int | None:
     return value
 
 
-def found(control: SessionControl, session_id: str, caller: Caller) -> Session:
+def found(control: SessionService, session_id: str, caller: Caller) -> Session:
     """The session that a caller means; 404 when it is not there for that caller."""
     session = control.find(session_id, caller)
     if session is None:

@@ -7,15 +7,15 @@ import falcon
 from redlane.control.access import caller_of
 from redlane.control.bodies import read_object
 from redlane.control.call_reports import CallEvent, read_report
-from redlane.control.changes import Changes
 from redlane.control.channel import CLOSED_KEY
-from redlane.control.held_calls import HeldCalls
-from redlane.control.metrics import Metrics
 from redlane.control.resources.sessions import found
-from redlane.control.session_control import SessionControl
 from redlane.gate import Gate
+from redlane.judging.metrics import Metrics
 from redlane.model.content import TextContent
 from redlane.model.policy import Context
+from redlane.sessions.changes import Changes
+from redlane.sessions.held_calls import HeldCalls
+from redlane.sessions.service import SessionService
 from redlane.state.sessions import Session, SessionTable
 
 __all__ = ["SessionCalls"]
@@ -26,12 +26,13 @@ _LONGEST_WAIT = 60
 class SessionCalls:
     """`GET` the rules, by long poll with `after`; `POST` what came of them.
 
-    The body of a report: `{filter?: {syscalls, namespaces}, coverage?, events?}`.
+    The body of a report: `{filter?: {syscalls, namespaces, places}, coverage?,
+    events?}`.
     """
 
     def __init__(
         self,
-        control: SessionControl,
+        control: SessionService,
         held: HeldCalls,
         changes: Changes,
         gate: Gate,
@@ -78,7 +79,10 @@ class SessionCalls:
         report = read_report(read_object(request), session.role)
         if report.filtered is not None:
             session = self._table.set_filter(
-                session.id, report.filtered, sandboxes=report.sandboxes
+                session.id,
+                report.filtered,
+                sandboxes=report.sandboxes,
+                places=report.places,
             )
         if report.coverage is not None:
             self._held.put(session, report.coverage)

@@ -1,7 +1,7 @@
 """`POST /api/analyze`: verdicts, held ones included."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import falcon
@@ -9,9 +9,16 @@ import falcon
 from redlane.control.access import caller_of
 from redlane.control.bodies import optional, read_object, required
 from redlane.control.channel import CLOSED_KEY, PEER_KEY
-from redlane.control.judging import Contents, Judging, Question
-from redlane.control.protocol import judgement_document
+from redlane.control.documents import judgement_document
+from redlane.judging.service import (
+    Contents,
+    JudgeRequest,
+    JudgingService,
+    OnHold,
+    Reading,
+)
 from redlane.model.policy import Context
+from redlane.sessions.service import SessionService
 from redlane.state.reviews import Review, Reviews
 
 __all__ = ["Analyze"]
@@ -22,8 +29,15 @@ _OBJECT_CONTEXTS = frozenset({Context.MCP, Context.SYSCALL})
 class Analyze:
     """`POST /api/analyze` `{content, context, role?, session?, hold?}`."""
 
-    def __init__(self, judging: Judging, contents: Contents, reviews: Reviews) -> None:
-        """Judge with `judging` what `contents` reads."""
+    def __init__(
+        self,
+        judging: JudgingService,
+        sessions: SessionService,
+        contents: Contents,
+        reviews: Reviews,
+    ) -> None:
+        """Judge with `judging`, in one of `sessions`, what `contents` reads."""
+        self._sessions = sessions
         self._judging = judging
         self._contents = contents
         self._reviews = reviews
@@ -33,23 +47,24 @@ class Analyze:
         body = read_object(request)
         context, data = _context(body), _content(body)
         peer = request.env[PEER_KEY]
-        question = Question(
+        caller, role = caller_of(request), optional(body, "role", str)
+        named = optional(body, "session", str)
+        session = self._sessions.session_for(caller, named, role)
+        hiding = self._sessions.hiding(session)
+        wanted = JudgeRequest(
             context,
             data,
-            lambda: self._contents.parse(context, data, peer),
-            session=optional(body, "session", str),
-            role=optional(body, "role", str),
+            lambda: Reading(self._contents.parse(context, data, peer, hiding)),
+            role=role,
             hold=optional(body, "hold", bool) is not False,
+            pid=caller.pid,
+            on_hold=_taken_back(request, self._reviews),
         )
-        judgement = self._judging.judge(
-            question,
-            caller_of(request),
-            _taken_back(request, self._reviews),
-        )
+        judgement = self._judging.judge(wanted, session)
         response.media = judgement_document(judgement)
 
 
-def _taken_back(request: falcon.Request, reviews: Reviews) -> Callable[[Review], None]:
+def _taken_back(request: falcon.Request, reviews: Reviews) -> OnHold:
     """A function that lets go of a review when its caller hangs up."""
 
     def on_hold(review: Review) -> None:

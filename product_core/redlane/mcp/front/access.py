@@ -9,10 +9,10 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from redlane.contexts.shell.client.message import EndingError
-from redlane.control.tcp_clients import user_at
 from redlane.errors import UsageError
-from redlane.mcp.front.heads import Head, RefusedError
+from redlane.membership.tcp_clients import user_at
+from redlane.messages import EndingError
+from redlane.wire.http1 import Head, HttpError
 
 __all__ = ["check_head", "listen", "may_connect"]
 
@@ -60,15 +60,15 @@ def may_connect(client: tuple[str, int], find: Callable[[], Path]) -> bool:
 
 
 def check_head(head: Head, port: int) -> None:
-    """Refuse what a web page could make a browser send; raises RefusedError."""
+    """Refuse what a web page could make a browser send; raises HttpError."""
     if not _is_here(f"http://{head.get('host')}", port):
-        raise RefusedError(
+        raise HttpError(
             HTTPStatus.FORBIDDEN, "the field host names another than this machine"
         )
     if head.has("origin") and not _is_here(head.get("origin"), None):
-        raise RefusedError(HTTPStatus.FORBIDDEN, "a foreign origin")
+        raise HttpError(HTTPStatus.FORBIDDEN, "a foreign origin")
     if head.get("sec-fetch-site").lower() not in _SITES:
-        raise RefusedError(HTTPStatus.FORBIDDEN, "asked for by another site's page")
+        raise HttpError(HTTPStatus.FORBIDDEN, "asked for by another site's page")
 
 
 def _loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
 from redlane.errors import ContentError
-from redlane.mcp.frames import Frame, Message
-from redlane.mcp.front.heads import Field, Head
+from redlane.mcp.frames import JsonRpcMessage, MessageFrame
 from redlane.mcp.schemas import PARAMETER, Schemas
+from redlane.wire.http1 import Field, Head
 
 __all__ = ["disagreement", "rewritten_fields"]
 
@@ -24,7 +24,7 @@ _WRAPPED = re.compile(r"=\?base64\?(.*)\?=")
 _PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 
 
-def disagreement(head: Head, frame: Frame, schemas: Schemas) -> str | None:
+def disagreement(head: Head, frame: MessageFrame, schemas: Schemas) -> str | None:
     """What the fields say otherwise than the body; None when they agree.
 
     By the tool's schema, if it is known, a field repeats one argument and no other.
@@ -43,7 +43,9 @@ def disagreement(head: Head, frame: Frame, schemas: Schemas) -> str | None:
     )
 
 
-def rewritten_fields(head: Head, before: Frame, after: Frame) -> tuple[Field, ...]:
+def rewritten_fields(
+    head: Head, before: MessageFrame, after: MessageFrame
+) -> tuple[Field, ...]:
     """The fields as they fit a call that was rewritten; raises ContentError."""
     return tuple(
         (name, _again(value, before, after))
@@ -63,7 +65,9 @@ def _told(head: Head) -> list[str]:
     ]
 
 
-def _agrees(head: Head, field: str, message: Message, known: Mapping[str, str]) -> bool:
+def _agrees(
+    head: Head, field: str, message: JsonRpcMessage, known: Mapping[str, str]
+) -> bool:
     value = _unwrapped(head.get(field))
     if field == "mcp-protocol-version":
         meta = message.params.get("_meta")
@@ -84,7 +88,7 @@ def _agrees(head: Head, field: str, message: Message, known: Mapping[str, str]) 
     )
 
 
-def _again(value: str, before: Frame, after: Frame) -> str:
+def _again(value: str, before: MessageFrame, after: MessageFrame) -> str:
     """The value of a field that repeats an argument, as that is now."""
     told = _unwrapped(value)
     pairs = zip(_all(before), _all(after), strict=True)
@@ -95,7 +99,7 @@ def _again(value: str, before: Frame, after: Frame) -> str:
     return value if text == told else _wrapped(str(text))
 
 
-def _all(frame: Frame) -> list[object]:
+def _all(frame: MessageFrame) -> list[object]:
     return list(_scalars(frame.messages[0].params.get("arguments")))
 
 

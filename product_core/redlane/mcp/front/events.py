@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from redlane.mcp.frames import MOST_BYTES, FrameError
+from redlane.mcp.frames import MOST_BYTES, MessageError
 
 __all__ = ["ALIVE", "Event", "Events", "spelt"]
 
@@ -57,7 +57,7 @@ class Events:
         return self._lines > _MOST_LINES or self.pending > self._most
 
     def feed(self, piece: bytes) -> Iterator[Event]:
-        """The events that are whole now; raises FrameError."""
+        """The events that are whole now; raises MessageError."""
         self._buffer += piece
         start = 0
         while True:
@@ -112,11 +112,11 @@ class Events:
         elif _ID.fullmatch(value):
             self._id = value
         else:
-            raise FrameError("an event with an id that is none")
+            raise MessageError("an event with an id that is none")
 
     def _check(self) -> None:
         if self._is_too_long:
-            raise FrameError(f"an event of more than {self._most} bytes, or lines")
+            raise MessageError(f"an event of more than {self._most} bytes, or lines")
 
 
 def spelt(event: Event) -> bytes:

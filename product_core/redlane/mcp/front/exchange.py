@@ -5,19 +5,20 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from redlane.mcp.asked import Replayed
-from redlane.mcp.frames import MOST_BYTES, Frame, FrameError
-from redlane.mcp.front.desk import Desk
+from redlane.mcp.frames import MOST_BYTES, MessageError, MessageFrame
+from redlane.mcp.front.context import FrontContext
 from redlane.mcp.front.fields import back, media_type, onward, value_of
-from redlane.mcp.front.heads import Field, Request
-from redlane.mcp.front.memory import NoRoomError
+from redlane.mcp.front.heads import HttpRequest
+from redlane.mcp.front.memory import QuotaExceededError
 from redlane.mcp.front.passing import Passing
 from redlane.mcp.front.reply import Reply
 from redlane.mcp.front.sessions import Session
 from redlane.mcp.front.target import Target
 from redlane.mcp.front.upstream import Call, Outgoing, Upstream
-from redlane.mcp.holding import Ways
+from redlane.mcp.ordered_writer import Slot, Writer
+from redlane.mcp.pending import Writers
 from redlane.mcp.server_side import ServerSide
-from redlane.mcp.stream import Place, Way
+from redlane.wire.http1 import Field
 
 __all__ = ["EVENTS", "JSON", "Exchange"]
 
@@ -42,16 +43,20 @@ class Exchange(ABC):
     """
 
     def __init__(
-        self, desk: Desk, request: Request, reply: Reply, upstream: Upstream
+        self,
+        context: FrontContext,
+        request: HttpRequest,
+        reply: Reply,
+        upstream: Upstream,
     ) -> None:
         """Answer `request` by `reply`."""
-        self.desk = desk
+        self.context = context
         self.request = request
         self.reply = reply
         self.upstream = upstream
         self.session = self._session()
-        self.ways = Ways(self._to_client(), _Errands(self))
-        self.share = desk.memory.share()
+        self.ways = Writers(self._to_client(), _ServerRequests(self))
+        self.reservation = context.memory.reservation()
         self.status = 0
         self.fields: Sequence[Field] = ()
         self.held = 0
@@ -67,7 +72,7 @@ class Exchange(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Serve the request; raises RefusedError, FrameError, NoRoomError."""
+        """Serve the request; raises HttpError, MessageError, QuotaExceededError."""
 
     def lost(self) -> None:
         """The client has gone: what is held for it is taken back."""
@@ -79,7 +84,7 @@ class Exchange(ABC):
         if self.call is not None:
             self.call.give_up()
         self.session.close(self.ways)
-        self.share.resize(0)
+        self.reservation.resize(0)
 
     def look(self) -> None:
         """Read on when the client has taken enough."""
@@ -114,9 +119,9 @@ class Exchange(ABC):
     # What the kinds of requests differ in.
 
     def _session(self) -> Session:
-        return self.desk.sessions.of(self.request.head.get("mcp-session-id"))
+        return self.context.sessions.of(self.request.head.get("mcp-session-id"))
 
-    def _to_client(self) -> Way:
+    def _to_client(self) -> Writer:
         return _Silence()
 
     def _may_stream(self) -> bool:
@@ -153,10 +158,10 @@ class Exchange(ABC):
         made = onward(fields, target.authority, length)
         outgoing = Outgoing(method, target, made, body)
         # It is on its way, and need not be kept here.
-        self.request = Request(self.request.head, b"")
+        self.request = HttpRequest(self.request.head, b"")
         try:
             self.call = self.upstream.ask(outgoing, self)
-        except NoRoomError as error:
+        except QuotaExceededError as error:
             self.fail(f"is not asked: {error}", HTTPStatus.SERVICE_UNAVAILABLE)
 
     def began(self, status: int, fields: Sequence[Field]) -> None:
@@ -167,7 +172,7 @@ class Exchange(ABC):
         good = status // 100 == 2  # noqa: PLR2004  # of the class of success
         if status < HTTPStatus.OK or status // 100 == 3:  # noqa: PLR2004  # redirects
             where = value_of(fields, "location")[:_LONGEST_PLACE]
-            self.desk.note(f"MCP server {self.desk.name} leads to {where}")
+            self.context.note(f"MCP server {self.context.name} leads to {where}")
             self.fail(f"answers {status} and leads elsewhere, which is not followed")
         elif encoding not in {"", "identity"}:
             self.fail("answers in an encoding that nobody asked for")
@@ -184,7 +189,7 @@ class Exchange(ABC):
         self._owed += 1
         try:
             self._take(data)
-        except (FrameError, NoRoomError) as error:
+        except (MessageError, QuotaExceededError) as error:
             self.fail(f"sent {error}")
         self.look()
 
@@ -207,30 +212,30 @@ class Exchange(ABC):
     def _name_session(self, fields: Sequence[Field]) -> None:
         id_ = value_of(fields, "mcp-session-id")
         if id_ and not self.request.head.has("mcp-session-id"):
-            self.desk.sessions.add(id_, self.session)
+            self.context.sessions.add(id_, self.session)
 
     def _take(self, data: bytes) -> None:
         kept = len(self.request.body)
         if self.passing is not None:
             self.passing.feed(data)
             if not self.reply.is_over:
-                self.share.resize(kept + self.passing.pending)
+                self.reservation.resize(kept + self.passing.pending)
         elif self._body is not None:
             if len(self._body) + len(data) > MOST_BYTES:
-                raise FrameError(f"a message of more than {MOST_BYTES} bytes")
-            self.share.resize(kept + len(self._body) + len(data))
+                raise MessageError(f"a message of more than {MOST_BYTES} bytes")
+            self.reservation.resize(kept + len(self._body) + len(data))
             self._body += data
         else:
             self._ignored += len(data)
             if self._ignored > _MOST_IGNORED:
-                raise FrameError("too much that is no message")
+                raise MessageError("too much that is no message")
 
     def answers(self, *, again: bool = False) -> ServerSide:
         """The judge of what comes; `again`: it may have come before."""
         asked = Replayed(self.session.asked) if again else self.session.asked
-        desk, results = self.desk, self.session.results
-        ways, schemas = self.ways, desk.schemas
-        return ServerSide(desk.served, asked, results, ways, schemas, desk.note)
+        context, results = self.context, self.session.results
+        ways, schemas = self.ways, context.schemas
+        return ServerSide(context.served, asked, results, ways, schemas, context.note)
 
     def _passing(self) -> Passing:
         again = self.request.head.has("last-event-id")
@@ -238,22 +243,22 @@ class Exchange(ABC):
         return Passing(self.reply, made, self.endpoint, self.settle, self.fail)
 
 
-class _Silence(Way):
+class _Silence(Writer):
     """Where nothing goes: nobody waits there."""
 
     def send(self, data: bytes) -> None:
         del data
 
-    def hold(self, frame: Frame) -> Place:
+    def hold(self, frame: MessageFrame) -> Slot:
         del frame
-        return Place(is_kept=False)
+        return Slot(is_kept=False)
 
-    def fill(self, place: Place, data: bytes) -> None:
+    def fill(self, place: Slot, data: bytes) -> None:
         del place
         self.send(data)
 
 
-class _Errands(_Silence):
+class _ServerRequests(_Silence):
     """To the server, besides the request: what it is told of its own requests."""
 
     def __init__(self, exchange: Exchange) -> None:
@@ -268,5 +273,5 @@ class _Errands(_Silence):
             and not each[0].lower().startswith("mcp-param-")
         ]
         fields += [("Content-Type", JSON), ("Accept", f"{JSON}, {EVENTS}")]
-        target = exchange.session.target or exchange.desk.target
-        exchange.desk.send(target, fields, data.removesuffix(b"\n"))
+        target = exchange.session.target or exchange.context.target
+        exchange.context.send(target, fields, data.removesuffix(b"\n"))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from redlane.mcp.front.heads import Field
+from redlane.wire.http1 import Field
 
 __all__ = ["back", "media_type", "onward", "value_of"]
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from operator import itemgetter
 
-from redlane.contexts.shell.client.message import tell
-from redlane.mcp.asking import Questions, find_socket
+from redlane.mcp.daemon import find_socket, questions
 from redlane.mcp.front.access import check_head, may_connect
 from redlane.mcp.front.bridge import Bridge
-from redlane.mcp.front.desk import MESSAGES, Desk
+from redlane.mcp.front.client_connection import ClientConnection
+from redlane.mcp.front.context import MESSAGES, FrontContext
 from redlane.mcp.front.exchange import Exchange
-from redlane.mcp.front.heads import RefusedError, Request
+from redlane.mcp.front.heads import HttpRequest
 from redlane.mcp.front.listening import Ending, Listening
 from redlane.mcp.front.memory import Memory
 from redlane.mcp.front.posting import Posting
@@ -24,9 +24,10 @@ from redlane.mcp.front.reply import Reply
 from redlane.mcp.front.sessions import Session, Sessions
 from redlane.mcp.front.target import Target
 from redlane.mcp.front.upstream import Upstream
-from redlane.mcp.front.visitor import Visitor
 from redlane.mcp.loop import Loop
 from redlane.mcp.served import Served
+from redlane.messages import tell
+from redlane.wire.http1 import HttpError
 
 __all__ = ["Front"]
 
@@ -45,19 +46,19 @@ class Front:
         self._loop = Loop()
         self._listener = listener
         self._bridge = Bridge(self._loop)
-        self._questions = Questions(self._loop, find_socket)
+        self._questions = questions()
         self._memory = Memory(_MOST_BYTES)
         secure = target.scheme == "https"
-        self._desk = Desk(
+        self._context = FrontContext(
             served=Served(name, (target.url,)),
             target=target,
             tls=ssl.create_default_context() if secure else None,
-            sessions=Sessions(lambda: Session(self._questions)),
+            sessions=Sessions(lambda: Session(self._loop, self._questions)),
             post=self._bridge.post,
             tell=_tell,
             memory=self._memory,
         )
-        self._visitors: set[Visitor] = set()
+        self._connections: set[ClientConnection] = set()
         self._host, self._port = listener.getsockname()[:2]
         self._path = target.path.partition("?")[0]
         self._listens = self._over = False
@@ -75,9 +76,9 @@ class Front:
         """Serve until a signal ends it; the status to exit with."""
         while not self._over:
             self._listen(wanted=self._has_room())
-            self._loop.turn(_TICK_SECONDS if self._visitors else None)
+            self._loop.turn(_TICK_SECONDS if self._connections else None)
             self._look()
-        for each in list(self._visitors):
+        for each in list(self._connections):
             each.close()
         self._questions.close()
         self._listener.close()
@@ -98,32 +99,32 @@ class Front:
 
     def _has_room(self) -> bool:
         """Whether another may come, perhaps in the place of one that is idle."""
-        return len(self._visitors) < _MOST_VISITORS or any(
-            each.idle_since is not None for each in self._visitors
+        return len(self._connections) < _MOST_VISITORS or any(
+            each.idle_since is not None for each in self._connections
         )
 
     def _make_room(self) -> None:
         idle = [
             (each.idle_since, each)
-            for each in self._visitors
+            for each in self._connections
             if each.idle_since is not None
         ]
-        if len(self._visitors) >= _MOST_VISITORS and idle:
+        if len(self._connections) >= _MOST_VISITORS and idle:
             _, longest = min(idle, key=itemgetter(0))
             longest.close()
-            self._visitors.discard(longest)
+            self._connections.discard(longest)
 
     def _look(self) -> None:
         now = time.monotonic()
         is_due = now - self._ticked >= _TICK_SECONDS
         if is_due:
             self._ticked = now
-        for each in list(self._visitors):
+        for each in list(self._connections):
             each.look()
             if is_due:
                 each.tick(now)
             if each.is_gone:
-                self._visitors.discard(each)
+                self._connections.discard(each)
 
     def _accept(self) -> None:
         try:
@@ -132,34 +133,38 @@ class Front:
             return
         if not may_connect(client[:2], find_socket):
             connection.close()
-            self._desk.note("a connection not known to be of this user was hung up")
+            self._context.note("a connection not known to be of this user was hung up")
             return
         self._make_room()
-        upstream = self._desk.connection()
+        upstream = self._context.connection()
         room = self._memory
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            visitor = Visitor(self._loop, connection, self._serve, upstream, room)
+            served = ClientConnection(
+                self._loop, connection, self._serve, upstream, room
+            )
         except OSError:  # it has gone, or there are no descriptors left
             connection.close()
         else:
-            self._visitors.add(visitor)
+            self._connections.add(served)
 
-    def _serve(self, request: Request, reply: Reply, upstream: Upstream) -> Exchange:
-        """The exchange for a request; raises RefusedError."""
-        head, desk = request.head, self._desk
+    def _serve(
+        self, request: HttpRequest, reply: Reply, upstream: Upstream
+    ) -> Exchange:
+        """The exchange for a request; raises HttpError."""
+        head, context = request.head, self._context
         check_head(head, self._port)
         path = head.target.partition("?")[0]
         if path.startswith(MESSAGES) and path != self._path:
-            session = desk.sessions.stream(path.removeprefix(MESSAGES))
+            session = context.sessions.stream(path.removeprefix(MESSAGES))
             if session is None:
-                raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such session")
+                raise HttpError(HTTPStatus.NOT_FOUND, "there is no such session")
             _check_method(head.method, ("POST",))
-            return Posting(desk, request, reply, upstream, session)
-        if head.target not in (self._path, desk.target.path):
-            raise RefusedError(HTTPStatus.NOT_FOUND, f"it is served at {self._path}")
+            return Posting(context, request, reply, upstream, session)
+        if head.target not in (self._path, context.target.path):
+            raise HttpError(HTTPStatus.NOT_FOUND, f"it is served at {self._path}")
         _check_method(head.method, tuple(_KINDS))
-        return _KINDS[head.method](desk, request, reply, upstream)
+        return _KINDS[head.method](context, request, reply, upstream)
 
 
 _KINDS: dict[str, type[Posting | Listening | Ending]] = {
@@ -171,7 +176,7 @@ _KINDS: dict[str, type[Posting | Listening | Ending]] = {
 
 def _check_method(method: str, known: Sequence[str]) -> None:
     if method not in known:
-        raise RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, f"no method {method} here")
+        raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, f"no method {method} here")
 
 
 def _raise_limit() -> None:

@@ -3,11 +3,11 @@
 from http import HTTPStatus
 
 from redlane.mcp.answers import abandoned
-from redlane.mcp.frames import Frame
-from redlane.mcp.front.desk import MESSAGES
+from redlane.mcp.frames import MessageFrame
+from redlane.mcp.front.context import MESSAGES
 from redlane.mcp.front.events import Event, spelt
 from redlane.mcp.front.exchange import Exchange
-from redlane.mcp.stream import Place, Stream, Way
+from redlane.mcp.ordered_writer import OrderedWriter, Slot, Writer
 
 __all__ = ["Ending", "Listening"]
 
@@ -20,7 +20,7 @@ class _Bodiless(Exchange):
     def take_body(self, status: int, body: bytes) -> None:
         """Pass on how it went; what else is said is not passed on."""
         del body
-        why = f"MCP server {self.desk.name} answers {status}"
+        why = f"MCP server {self.context.name} answers {status}"
         told = b"" if status // 100 == _SUCCESS else abandoned(None, why)
         self.reply.say(status, self.fields, told.removesuffix(b"\n"))
 
@@ -28,12 +28,12 @@ class _Bodiless(Exchange):
         """Say why there is nothing; a stream ends so that the client sees it."""
         if self.reply.is_over:
             return
-        why = f"MCP server {self.desk.name} {reason}"
+        why = f"MCP server {self.context.name} {reason}"
         if self.call is not None:
             self.call.give_up()
             self.call = None
         if self.reply.is_begun:
-            self.desk.note(f"{why}: its stream is ended")
+            self.context.note(f"{why}: its stream is ended")
             self.reply.cut()
         else:
             self.reply.say(status, (), abandoned(None, why).removesuffix(b"\n"))
@@ -46,11 +46,11 @@ class Listening(_Bodiless):
 
     def start(self) -> None:
         """Ask the server for the stream."""
-        self.ask("GET", self.desk.target, None)
+        self.ask("GET", self.context.target, None)
 
     def endpoint(self, reference: str) -> str | None:
         """Take messages for what the server says, once and at its own address."""
-        passing, target = self.passing, self.desk.target.endpoint(reference)
+        passing, target = self.passing, self.context.target.endpoint(reference)
         if self._token or passing is None or self.request.head.has("mcp-session-id"):
             return None
         if target is None:
@@ -58,7 +58,7 @@ class Listening(_Bodiless):
             return None
         self.session.target = target
         self.session.to_client = _Events(passing.stream)
-        self._token = self.desk.sessions.open_stream(self.session)
+        self._token = self.context.sessions.open_stream(self.session)
         return MESSAGES + self._token
 
     def take_body(self, status: int, body: bytes) -> None:
@@ -78,7 +78,7 @@ class Listening(_Bodiless):
 
     def finish(self) -> None:
         """Let go of everything, and of the session if the stream was it."""
-        self.desk.sessions.close_stream(self._token)
+        self.context.sessions.close_stream(self._token)
         super().finish()
 
 
@@ -87,12 +87,12 @@ class Ending(_Bodiless):
 
     def start(self) -> None:
         """Ask the server."""
-        self.ask("DELETE", self.desk.target, None)
+        self.ask("DELETE", self.context.target, None)
 
     def take_body(self, status: int, body: bytes) -> None:
         """Forget the session when the server has."""
         if status // 100 == _SUCCESS:
-            self.desk.sessions.drop(self.request.head.get("mcp-session-id"))
+            self.context.sessions.drop(self.request.head.get("mcp-session-id"))
         super().take_body(status, body)
 
     def settle(self) -> None:
@@ -103,10 +103,10 @@ class Ending(_Bodiless):
         return False
 
 
-class _Events(Way):
+class _Events(Writer):
     """To a client of HTTP+SSE, outside of what the server sends."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: OrderedWriter) -> None:
         self._stream = stream
 
     def send(self, data: bytes) -> None:
@@ -114,8 +114,8 @@ class _Events(Way):
             event = Event(data.removesuffix(b"\n"), "message")
             self._stream.send(spelt(event))
 
-    def hold(self, frame: Frame) -> Place:
+    def hold(self, frame: MessageFrame) -> Slot:
         return self._stream.hold(frame)
 
-    def fill(self, place: Place, data: bytes) -> None:
+    def fill(self, place: Slot, data: bytes) -> None:
         self._stream.fill(place, data)

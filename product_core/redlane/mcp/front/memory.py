@@ -2,10 +2,10 @@
 
 from redlane.errors import RedlaneError
 
-__all__ = ["Memory", "NoRoomError", "Share"]
+__all__ = ["Memory", "QuotaExceededError", "Reservation"]
 
 
-class NoRoomError(RedlaneError):
+class QuotaExceededError(RedlaneError):
     """Too much is kept for others already."""
 
 
@@ -16,18 +16,18 @@ class Memory:
         """All of `most` is free."""
         self._free = most
 
-    def share(self) -> "Share":
+    def reservation(self) -> "Reservation":
         """A part of it, empty yet."""
-        return Share(self)
+        return Reservation(self)
 
     def take(self, amount: int) -> None:
-        """Take so much, or give it back if it is less than 0; raises NoRoomError."""
+        """Take so much, or give back what is below 0; raises QuotaExceededError."""
         if amount > self._free:
-            raise NoRoomError("too much is kept for other clients at the moment")
+            raise QuotaExceededError("too much is kept for other clients at the moment")
         self._free -= amount
 
 
-class Share:
+class Reservation:
     """What one exchange keeps."""
 
     def __init__(self, memory: Memory) -> None:
@@ -36,6 +36,6 @@ class Share:
         self._size = 0
 
     def resize(self, size: int) -> None:
-        """Keep so much from now on; raises NoRoomError, and keeps what it had."""
+        """Keep so much from now on; after QuotaExceededError it keeps what it had."""
         self._memory.take(size - self._size)
         self._size = size

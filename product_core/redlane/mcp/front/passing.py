@@ -3,11 +3,11 @@
 from collections import deque
 from collections.abc import Callable
 
-from redlane.mcp.frames import Frame, FrameError
+from redlane.mcp.frames import MessageError, MessageFrame
 from redlane.mcp.front.events import ALIVE, Event, Events, spelt
 from redlane.mcp.front.reply import Reply
+from redlane.mcp.ordered_writer import OrderedWriter, Slot, Writer
 from redlane.mcp.server_side import ServerSide
-from redlane.mcp.stream import Place, Stream, Way
 
 __all__ = ["Passing"]
 
@@ -41,7 +41,7 @@ class Passing:
         self._waiting: deque[Event] = deque()
         self._waiting_bytes = 0
         self._held = 0
-        self.stream = Stream(reply)
+        self.stream = OrderedWriter(reply)
         self.can_be_resumed = False
         """Whether a client that lost it could ask for the rest."""
 
@@ -66,7 +66,7 @@ class Passing:
             for event in self._events.feed(data):
                 self._waiting.append(event)
                 self._waiting_bytes += len(event.data)
-        except FrameError as error:
+        except MessageError as error:
             self._failed(f"sent {error}")
         self._go_on()
 
@@ -78,7 +78,7 @@ class Passing:
                 self._waiting_bytes -= len(event.data)
                 if not self._reply.is_over:
                     self._take(event)
-        except FrameError as error:
+        except MessageError as error:
             self._failed(f"sent {error}")
 
     def _take(self, event: Event) -> None:
@@ -95,7 +95,7 @@ class Passing:
             elif not self.stream.pending:
                 self.stream.send(ALIVE)
         elif event.name in _MESSAGE:
-            way = _EventWay(self, event)
+            way = _EventWriter(self, event)
             self._answers.take(event.data, way, in_lines=False)
         else:
             self._answers.leave_out("an event that is no message")
@@ -119,7 +119,7 @@ class Passing:
             self._settled()
 
 
-class _EventWay(Way):
+class _EventWriter(Writer):
     """Where one event goes.
 
     A client that resumes names the last event it had: with ids, none overtakes another.
@@ -132,11 +132,11 @@ class _EventWay(Way):
     def send(self, data: bytes) -> None:
         self._passing.stream.send(self._passing.put(self._event, data))
 
-    def hold(self, frame: Frame) -> Place:
+    def hold(self, frame: MessageFrame) -> Slot:
         self._passing.hold()
         stream = self._passing.stream
         return stream.hold(frame) if self._event.id is None else stream.keep()
 
-    def fill(self, place: Place, data: bytes) -> None:
+    def fill(self, place: Slot, data: bytes) -> None:
         self._passing.stream.fill(place, self._passing.put(self._event, data))
         self._passing.release()

@@ -4,25 +4,34 @@ from http import HTTPStatus
 
 from redlane.errors import ContentError
 from redlane.mcp.answers import abandoned, mismatched, refusals
-from redlane.mcp.asking import Answer
 from redlane.mcp.client_side import ClientSide
-from redlane.mcp.frames import Frame, FrameError, Kind, Message, key_of, read_frame
+from redlane.mcp.frames import (
+    JsonRpcMessage,
+    MessageError,
+    MessageFrame,
+    MessageKind,
+    key_of,
+    read_frame,
+)
 from redlane.mcp.front.agreement import disagreement, rewritten_fields
-from redlane.mcp.front.desk import Desk
+from redlane.mcp.front.context import FrontContext
 from redlane.mcp.front.events import Event, spelt
 from redlane.mcp.front.exchange import JSON, Exchange
 from redlane.mcp.front.fields import media_type
-from redlane.mcp.front.heads import RefusedError, Request
+from redlane.mcp.front.heads import HttpRequest
 from redlane.mcp.front.passing import Passing
 from redlane.mcp.front.reply import Reply
 from redlane.mcp.front.sessions import Session
 from redlane.mcp.front.upstream import Upstream
-from redlane.mcp.holding import Ways
-from redlane.mcp.stream import Place, Way
+from redlane.mcp.ordered_writer import Slot, Writer
+from redlane.mcp.pending import Writers
+from redlane.model.verdict import Decision
+from redlane.wire.answer import Answer
+from redlane.wire.http1 import HttpError
 
 __all__ = ["Posting"]
 
-_NOTHING = Frame(b"", ())
+_NOTHING = MessageFrame(b"", ())
 _SUCCESS = 2
 _NO_ANSWER = "gives no answer to what it was asked"
 
@@ -32,8 +41,8 @@ class Posting(Exchange):
 
     def __init__(
         self,
-        desk: Desk,
-        request: Request,
+        context: FrontContext,
+        request: HttpRequest,
         reply: Reply,
         upstream: Upstream,
         stream: Session | None = None,
@@ -42,27 +51,27 @@ class Posting(Exchange):
         self._stream = stream
         self._said = b""
         self._frame = self._asked = _NOTHING
-        super().__init__(desk, request, reply, upstream)
-        self._onward = Ways(self.ways.to_client, _Onward(self))
+        super().__init__(context, request, reply, upstream)
+        self._onward = Writers(self.ways.to_client, _Onward(self))
 
     def start(self) -> None:
         """Judge the message, and send it on."""
-        head, session, desk = self.request.head, self.session, self.desk
+        head, session, context = self.request.head, self.session, self.context
         if media_type(head.get("content-type")) != JSON:
-            raise RefusedError(
+            raise HttpError(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a message is {JSON} in UTF-8"
             )
-        self.share.resize(len(self.request.body))
+        self.reservation.resize(len(self.request.body))
         self._frame = frame = read_frame(self.request.body, in_lines=False)
         self._asked = _only_asked(frame)
-        field = disagreement(head, frame, desk.schemas)
+        field = disagreement(head, frame, context.schemas)
         if field is not None:
             why = f"the field {field} says another than the body"
             self.reply.say(HTTPStatus.BAD_REQUEST, (), mismatched(frame, why))
             return
-        dockets = session.calls, session.results
-        ways, schemas = self._onward, desk.schemas
-        side = ClientSide(desk.served, session.asked, *dockets, ways, schemas)
+        pending = session.calls, session.results
+        ways, schemas = self._onward, context.schemas
+        side = ClientSide(context.served, session.asked, *pending, ways, schemas)
         side.take(frame)
         self.settle()
 
@@ -82,9 +91,9 @@ class Posting(Exchange):
                 after = read_frame(body, in_lines=False)
                 fields = rewritten_fields(self.request.head, before, after)
         except ContentError as error:
-            self._refuse(Answer(blocked=True, reason=str(error)))
+            self._refuse(Answer(Decision.BLOCK, str(error)))
             return
-        target = self.session.target or self.desk.target
+        target = self.session.target or self.context.target
         self.ask_with("POST", target, fields, body)
 
     def said(self, line: bytes) -> None:
@@ -130,7 +139,7 @@ class Posting(Exchange):
         """Answer with an error, and let go."""
         if self.reply.is_over:
             return
-        why = f"MCP server {self.desk.name} {reason}"
+        why = f"MCP server {self.context.name} {reason}"
         line = self._no_answer(why)
         if self.call is not None:
             self.call.give_up()
@@ -147,13 +156,13 @@ class Posting(Exchange):
     def _session(self) -> Session:
         return self._stream or super()._session()
 
-    def _to_client(self) -> Way:
+    def _to_client(self) -> Writer:
         to_client = None if self._stream is None else self._stream.to_client
         return _Answer(self) if to_client is None else to_client
 
     def _may_stream(self) -> bool:
         return self.reply.is_begun or (
-            self.request.head.accepts_events
+            "text/event-stream" in self.request.head.joined("accept")
             and self._stream is None
             and bool(self._asked.messages)
         )
@@ -165,7 +174,7 @@ class Posting(Exchange):
     def _take_message(self, body: bytes) -> None:
         try:
             self.answers().take(body, _Whole(self), in_lines=False)
-        except FrameError as error:
+        except MessageError as error:
             self._fail_as_told(f"sent {error}")
             return
         if not self.is_held and not self.reply.is_over:
@@ -179,25 +188,25 @@ class Posting(Exchange):
             self.fail(reason)
 
     def _refuse(self, answer: Answer) -> None:
-        self.said(refusals(self._asked, Kind.REQUEST, answer) or b"")
+        self.said(refusals(self._asked, MessageKind.REQUEST, answer) or b"")
         for each in self._asked.messages:
             self.session.asked.cancel(key_of(each.id))
         self.settle()
 
-    def _unanswered(self) -> Frame:
+    def _unanswered(self) -> MessageFrame:
         """The requests in it that are still waited for."""
         waits = self.session.asked.waits_for
         left = tuple(each for each in self._asked.messages if waits(each))
-        return Frame(b"", left, self._asked.is_batch)
+        return MessageFrame(b"", left, self._asked.is_batch)
 
     def _no_answer(self, reason: str) -> bytes:
         """What is told to those who wait; empty: nobody does."""
-        answer = Answer(blocked=True, reason=reason, failed=True)
-        line = refusals(self._unanswered(), Kind.REQUEST, answer) or b""
+        answer = Answer.unanswered(reason)
+        line = refusals(self._unanswered(), MessageKind.REQUEST, answer) or b""
         return line.removesuffix(b"\n")
 
 
-class _Onward(Way):
+class _Onward(Writer):
     """To the server, once it may go there."""
 
     def __init__(self, posting: Posting) -> None:
@@ -209,12 +218,12 @@ class _Onward(Way):
         else:
             self._posting.settle()
 
-    def hold(self, frame: Frame) -> Place:
+    def hold(self, frame: MessageFrame) -> Slot:
         del frame
         self._posting.held += 1
-        return Place(is_kept=False)
+        return Slot(is_kept=False)
 
-    def fill(self, place: Place, data: bytes) -> None:
+    def fill(self, place: Slot, data: bytes) -> None:
         del place
         self._posting.held -= 1
         self.send(data)
@@ -239,14 +248,14 @@ class _Whole(_Onward):
             self._posting.settle()
 
 
-def _only_asked(frame: Frame) -> Frame:
+def _only_asked(frame: MessageFrame) -> MessageFrame:
     """The frame's requests without what is in them."""
     made = tuple(
-        Message({"id": each.id, "method": each.method})
+        JsonRpcMessage({"id": each.id, "method": each.method})
         for each in frame.messages
-        if each.kind is Kind.REQUEST
+        if each.kind is MessageKind.REQUEST
     )
-    return Frame(b"", made, frame.is_batch)
+    return MessageFrame(b"", made, frame.is_batch)
 
 
 def _told(status: int) -> str:

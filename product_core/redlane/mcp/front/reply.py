@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from redlane.mcp.front.events import ALIVE, Event, spelt
-from redlane.mcp.front.heads import Field
 from redlane.mcp.loop import Outlet
+from redlane.wire.http1 import Field
 
 __all__ = ["Reply"]
 

@@ -4,12 +4,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from secrets import token_urlsafe
 
+from redlane.client.questions import Questions
 from redlane.mcp.asked import Asked
-from redlane.mcp.asking import Questions
 from redlane.mcp.front.target import Target
-from redlane.mcp.holding import Docket, Ways
-from redlane.mcp.stream import Way
-from redlane.model.policy import Context
+from redlane.mcp.loop import Loop
+from redlane.mcp.ordered_writer import Writer
+from redlane.mcp.pending import PendingFrames, Writers
 
 __all__ = ["Session", "Sessions"]
 
@@ -19,12 +19,12 @@ _MOST = 1_000
 class Session:
     """What is under way between one client and the server."""
 
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, loop: Loop, questions: Questions) -> None:
         """Nothing yet; judged by `questions`."""
         self.asked = Asked()
-        self.calls = Docket(questions, Context.MCP)
-        self.results = Docket(questions, Context.INBOUND)
-        self.to_client: Way | None = None
+        self.calls = PendingFrames(loop, questions)
+        self.results = PendingFrames(loop, questions)
+        self.to_client: Writer | None = None
         """The one stream of HTTP+SSE; others answer each request by itself."""
         self.target: Target | None = None
         """Where its messages go, by HTTP+SSE."""
@@ -34,11 +34,11 @@ class Session:
         """Whether nothing is held in it."""
         return self.calls.is_empty and self.results.is_empty
 
-    def close(self, owner: Ways | None = None) -> None:
+    def close(self, owner: Writers | None = None) -> None:
         """Take back what is held, all of it or its owner's."""
-        for docket in (self.calls, self.results):
-            for case in docket.close(owner):
-                docket.send(case, b"")
+        for pending in (self.calls, self.results):
+            for case in pending.close(owner):
+                pending.send(case, b"")
 
 
 class Sessions:

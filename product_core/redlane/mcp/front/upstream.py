@@ -24,9 +24,9 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from redlane.mcp.front.heads import Field
-from redlane.mcp.front.memory import NoRoomError
+from redlane.mcp.front.memory import QuotaExceededError
 from redlane.mcp.front.target import Target
+from redlane.wire.http1 import Field
 
 __all__ = ["Call", "Listener", "Outgoing", "Upstream"]
 
@@ -125,18 +125,20 @@ class Upstream:
         self._is_closed = False
 
     def ask(self, outgoing: Outgoing, listener: Listener) -> Call:
-        """Send a request, and have `listener` told what comes; raises NoRoomError.
+        """Send a request, and have `listener` told what comes.
 
         A thread outlives what was given up until its connection has come to something.
         """
         call = Call(self._post, listener)
         run = threading.Thread(target=self._run, args=(outgoing, call), daemon=True)
         if threading.active_count() > _MOST_THREADS:
-            raise NoRoomError("too much is asked of the server at once")
+            raise QuotaExceededError("too much is asked of the server at once")
         try:
             run.start()
         except RuntimeError as error:
-            raise NoRoomError("this machine has no room for a thread more") from error
+            raise QuotaExceededError(
+                "this machine has no room for a thread more"
+            ) from error
         return call
 
     def close(self) -> None:

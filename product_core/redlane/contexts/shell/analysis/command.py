@@ -1,0 +1,373 @@
+"""Walks one simple command: its words, assignments, redirections and what it runs."""
+
+import re
+from collections.abc import Iterable
+from itertools import dropwhile
+from typing import Protocol
+
+from redlane.contexts.shell.analysis.findings import Findings
+from redlane.contexts.shell.analysis.forms import placed, placed_forms, plain_form
+from redlane.contexts.shell.expansion.fields import Expander, Fields
+from redlane.contexts.shell.expansion.limits import Budget, Limits
+from redlane.contexts.shell.expansion.scope import OutputTexts, Scope, Value
+from redlane.contexts.shell.expansion.scripts import (
+    MOST_BYTES,
+    read_text,
+    real_name,
+    script_words,
+)
+from redlane.contexts.shell.grammar.syntax import Assignment, Simple, Substitution, Word
+from redlane.contexts.shell.knowledge.effects import apply_effect
+from redlane.contexts.shell.knowledge.inner import File, Inner, Words
+from redlane.contexts.shell.knowledge.known import is_odd, spellings
+from redlane.contexts.shell.knowledge.output import known_output
+from redlane.contexts.shell.knowledge.unwrap import unwrapper
+from redlane.contexts.shell.knowledge.values import commands_in_values, evaluates
+from redlane.contexts.shell.knowledge.variables import unwrap_assignment
+from redlane.contexts.shell.knowledge.written import found_in_path, written_programs
+
+__all__ = ["Command", "Walker"]
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\+?)=")
+_INPUTS = frozenset({"<", "<>"})
+_HERE = frozenset({"<<", "<<-"})
+_UNKNOWN = ("$", "`")
+_DESCRIPTOR = re.compile(r"[0-9]*-?")
+_LONGEST_VALUE = 64 * 1024
+_MOST_WORDS = 64
+_READS_FILES = frozenset({"cat", "head", "tail", "tac", "rev", "base64", "xxd", "sed"})
+_NOTHING = OutputTexts()
+
+
+class Walker(Protocol):
+    """What a command needs of the walk that it is part of."""
+
+    findings: Findings
+    limits: Limits
+    budget: Budget
+
+    def substitute(self, part: Substitution, scope: Scope) -> OutputTexts:
+        """Walk a substitution and tell what it prints."""
+
+    def run_inner(
+        self, found: Iterable[Inner], scope: Scope, stdin: OutputTexts
+    ) -> OutputTexts:
+        """Walk what a command runs, and tell what that prints."""
+
+    def run_program(
+        self, path: str, run: Inner, scope: Scope, stdin: OutputTexts
+    ) -> None:
+        """Walk a script that is named by its path as a command."""
+
+    def call(
+        self, name: str, argv: Fields, scope: Scope, stdin: OutputTexts
+    ) -> OutputTexts:
+        """Walk the body of a function for one call."""
+
+    def run_output(self, part: Substitution, scope: Scope, stdin: OutputTexts) -> None:
+        """Walk what a substitution prints, because that is run as a command."""
+
+
+class Command:
+    """A simple command in its scope, with the input that is known."""
+
+    __slots__ = ("_cache", "_expander", "_scope", "_simple", "_stdin", "_walker")
+
+    def __init__(
+        self, walker: Walker, simple: Simple, scope: Scope, stdin: OutputTexts
+    ) -> None:
+        self._walker = walker
+        self._simple = simple
+        self._scope = scope
+        self._stdin = stdin
+        self._expander: Expander | None = None
+        self._cache: dict[int, tuple[str, ...]] = {}
+
+    def run(self) -> tuple[OutputTexts, str]:
+        """Walk the command; what it prints, and its normal form."""
+        simple = self._simple
+        self._walker.budget.step()
+        meanings = self.meanings(simple.words)
+        before = self._assign() if simple.assignments else ""
+        self.redirected()
+        if not simple.words:
+            return self.written(_NOTHING, ""), ""
+        output, form = _NOTHING, ""
+        self._leading_substitution(simple.words[0])
+        if evaluates(simple.words):
+            texts = (*simple.words, *(each.target for each in simple.redirections))
+            self._run_values(texts)
+        for argv in meanings:
+            if before and argv:
+                self._walker.findings.simple((before, *argv))
+            output = self.words(argv)
+            form = form or plain_form(argv)
+        return self.written(output, form), form
+
+    def words(self, argv: Fields) -> OutputTexts:
+        """Walk a command whose words are known."""
+        form = " ".join(argv)
+        if not form.strip():
+            return _NOTHING
+        self._walker.budget.step()
+        self._walker.findings.simple(argv)
+        for placed_form in placed_forms(argv, self._scope.cwd, moved=self._scope.moved):
+            self._walker.findings.command(placed_form)
+        assignment = _ASSIGNMENT.match(argv[0])
+        if assignment:
+            self._walker.findings.assigned[assignment[1]] = None
+            self._set(assignment[1], (argv[0][assignment.end() :],), lasting=False)
+            return self.words(argv[1:])
+        if argv[0].startswith(_UNKNOWN):
+            self.words(tuple(dropwhile(_is_unknown, argv)))
+        meanings = [argv]
+        if is_odd(form):
+            meanings += spellings(argv)
+            for each in meanings[1:]:
+                self._walker.findings.simple(each)
+        if "/" in argv[0] or self._scope.links or "PATH" in self._scope.assigned:
+            meanings += self._by_file(argv)
+        inner = _NOTHING
+        for each in reversed(dict.fromkeys(meanings)):
+            self._walker.findings.words[each] = None
+            inner = self._unwrap(each)
+        return self._output(argv, inner)
+
+    def redirected(self) -> OutputTexts:
+        """Take the redirections into account; the input that is known then."""
+        for each in self._simple.redirections:
+            if each.descriptor.startswith("{"):
+                self._walker.findings.assigned[each.descriptor.strip("{}")] = None
+            if each.operator in _HERE:
+                self._stdin = OutputTexts.of(*self._texts(each.target))
+            elif each.operator == "<<<":
+                texts = [text + "\n" for text in self._texts(each.target)]
+                self._stdin = OutputTexts.of(*texts)
+            elif each.operator in _INPUTS:
+                self._stdin = self._file_stream(self._texts(each.target))
+        return self._stdin
+
+    def written(self, output: OutputTexts, form: str) -> OutputTexts:
+        """Show what is redirected where, and remember what is written to files.
+
+        What is redirected may not come out any more.
+        """
+        shown = []
+        leaves = False
+        for each in self._simple.redirections:
+            if each.operator in _HERE:
+                continue
+            leaves = leaves or (">" in each.operator and each.descriptor in ("", "1"))
+            for target in self._texts(each.target):
+                sign = _SIGNS.get(each.operator, each.operator)
+                if sign == ">&" and not _DESCRIPTOR.fullmatch(target):
+                    sign = ">"
+                space = "" if sign.endswith("&") else " "
+                shown.append(f"{each.descriptor}{sign}{space}{target}")
+                if ">" in sign and target:
+                    self._write(target, output, form)
+                for path in self._spelled(target):
+                    self._walker.findings.command(f"{sign}{space}{path}")
+        if shown and form:
+            self._walker.findings.command(f"{form} {' '.join(shown)}")
+        return OutputTexts(lambda: (*output.texts(), "")) if leaves else output
+
+    def _spelled(self, target: str) -> Iterable[str]:
+        """The target of a redirection, and the path that it leads to."""
+        scope = self._scope
+        return filter(
+            None,
+            dict.fromkeys((target, placed(target, scope.cwd, moved=scope.moved))),
+        )
+
+    def _write(self, target: str, output: OutputTexts, form: str) -> None:
+        place = self._scope.place(target)
+        old = self._scope.files.get(place)
+        if old is not None:
+            output = _chained(old, output)
+        self._scope.files[place] = output
+        self._scope.origins[place] = form
+        if target != place and is_odd(target):
+            self._walker.findings.command(f"> {place}")
+
+    def meanings(self, words: list[Word]) -> list[Fields]:
+        """Each list of fields that the words may come to."""
+        for word in words:
+            if not isinstance(word, str):
+                return self._expansion().commands(words)
+        return [tuple(str(word) for word in words)]
+
+    def _texts(self, word: Word) -> tuple[str, ...]:
+        return (word,) if isinstance(word, str) else self._expansion().texts(word)
+
+    def _expansion(self) -> Expander:
+        if self._expander is None:
+            walker = self._walker
+            self._expander = Expander(
+                self._scope, self._outputs, walker.limits, walker.budget
+            )
+        return self._expander
+
+    def _outputs(self, part: Substitution) -> tuple[str, ...]:
+        """What a substitution prints; it is walked once for all the meanings."""
+        known = self._cache.get(id(part))
+        if known is None:
+            known = self._walker.substitute(part, self._scope).texts()
+            if any(len(text) > _LONGEST_VALUE for text in known):
+                known = ()
+            self._cache[id(part)] = known
+        return known
+
+    def _leading_substitution(self, word: Word) -> None:
+        """What a substitution at the place of the command prints is run."""
+        if isinstance(word, tuple) and isinstance(word[0], Substitution):
+            self._walker.run_output(word[0], self._scope, self._stdin)
+
+    def _assign(self) -> str:
+        """Put the assignments into the scope; their normal form."""
+        shown = []
+        lasting = not self._simple.words
+        for each in self._simple.assignments:
+            values = self._values(each)
+            self._run_values(
+                each.value if isinstance(each.value, list) else (each.value,)
+            )
+            sign = "+=" if each.appends else "="
+            self._walker.findings.assigned[each.name.partition("[")[0]] = None
+            for value in values:
+                shown.append(f"{each.name}{sign}{_plain(value)}")
+                self._walker.findings.command(shown[-1])
+            self._set(each.name, values, lasting=lasting, appends=each.appends)
+        return " ".join(shown)
+
+    def _run_values(self, texts: Iterable[object]) -> None:
+        self._walker.run_inner(commands_in_values(texts), self._scope, _NOTHING)
+
+    def _values(self, assignment: Assignment) -> tuple[Value, ...]:
+        if isinstance(assignment.value, list):
+            return tuple(self.meanings(assignment.value))
+        return tuple(self._texts(assignment.value))
+
+    def _set(
+        self,
+        name: str,
+        values: tuple[Value, ...],
+        *,
+        lasting: bool,
+        appends: bool = False,
+    ) -> None:
+        scope = self._scope
+        for value in values:
+            if isinstance(value, str) and value:
+                found = unwrap_assignment(name, value)
+                self._walker.run_inner(found, scope, _NOTHING)
+        base = name.partition("[")[0]
+        if appends:
+            old = scope.variables.get(base, ("",))
+            values = tuple(_added(one, two) for one in old for two in values)
+        scope.uncertain += not lasting
+        scope.assign(base, values)
+        scope.uncertain -= not lasting
+
+    def _by_file(self, argv: Fields) -> list[Fields]:
+        """What a command named by a path is: a copy, a link, or a script."""
+        scope, name, rest = self._scope, argv[0], argv[1:]
+        found: list[Fields] = []
+        source = scope.links.get(scope.place(name))
+        if source is not None:
+            found += [(source, *rest), (source.rpartition("/")[2], *rest)]
+        if "/" in name:
+            real = real_name(name, scope.cwd, scope.disk)
+            if real is not None:
+                found.append((real, *rest))
+            words = script_words(name, scope.cwd, scope.disk)
+            if words or scope.place(name) in scope.files:
+                run = Words((*words, *rest)) if words else File(name, rest)
+                self._walker.run_program(scope.place(name), run, scope, self._stdin)
+        for path in found_in_path(name, scope):
+            self._walker.run_program(path, File(path, rest), scope, self._stdin)
+        for each in found:
+            self._walker.findings.simple(each)
+        return found
+
+    def _unwrap(self, argv: Fields) -> OutputTexts:
+        """Walk what the command runs; what that prints, the command prints."""
+        name = argv[0].rpartition("/")[2]
+        unwrap = unwrapper(name)
+        output = _NOTHING
+        if unwrap is not None:
+            found = (*unwrap(argv, self._stdin), *written_programs(argv, self._scope))
+            output = self._walker.run_inner(found, self._scope, self._stdin)
+        apply_effect(argv, name, self._scope, self._stdin)
+        return output
+
+    def _output(self, argv: Fields, inner: OutputTexts) -> OutputTexts:
+        if argv[0] in self._scope.functions:
+            return self._walker.call(argv[0], argv, self._scope, self._stdin)
+        name = argv[0].rpartition("/")[2]
+        stdin = self._stdin
+        if name in _READS_FILES:
+            stdin = self._operands_stream(argv, stdin)
+        output = OutputTexts(
+            lambda: (*known_output(argv, name, stdin.texts), *inner.texts())
+        )
+        output.words = (*argv, *self._stdin.words)[:_MOST_WORDS]
+        return output
+
+    def _operands_stream(self, argv: Fields, stdin: OutputTexts) -> OutputTexts:
+        operands = tuple(each for each in argv[1:] if not each.startswith("-"))
+        files = self._file_stream(operands)
+        return OutputTexts(lambda: files.texts() or stdin.texts())
+
+    def _file_stream(self, paths: Iterable[str]) -> OutputTexts:
+        """What is in files: what the text wrote to them, or what is on disk."""
+        scope, cwd = self._scope, self._scope.cwd
+        known = {path: scope.files.get(scope.place(path)) for path in paths}
+
+        def texts() -> tuple[str, ...]:
+            found: list[str] = []
+            for path, stream in known.items():
+                if stream is not None:
+                    found += stream.texts()
+                else:
+                    found += read_text(path, cwd, scope.disk)
+            return tuple(found)
+
+        return OutputTexts(texts)
+
+
+_SIGNS = {">|": ">", "&>": ">", "&>>": ">>"}
+
+
+def _chained(old: OutputTexts, new: OutputTexts) -> OutputTexts:
+    """What is in a file that was written before: the old, the new, or both."""
+
+    def texts() -> tuple[str, ...]:
+        both = tuple(
+            one + two
+            for one in old.texts()
+            for two in new.texts()
+            if len(one) + len(two) <= MOST_BYTES
+        )
+        return tuple(dict.fromkeys((*new.texts(), *both, *old.texts())))[:16]
+
+    return OutputTexts(texts)
+
+
+def _is_unknown(word: str) -> bool:
+    """Whether a word is what an expansion was kept as."""
+    return word.startswith(_UNKNOWN)
+
+
+def _plain(value: Value) -> str:
+    return " ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _added(one: Value, two: Value) -> Value:
+    if one is None or two is None:
+        return None
+    if isinstance(one, str) and isinstance(two, str):
+        return one + two
+    first = one if isinstance(one, tuple) else (one,)
+    second = two if isinstance(two, tuple) else (two,)
+    return (*first, *second)

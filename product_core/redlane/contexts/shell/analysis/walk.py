@@ -1,0 +1,361 @@
+"""Walks what the reader found and collects every command that may run.
+
+Both branches of a condition count, loops are walked twice, functions where they are
+called and once more at the end: what is found is more than what runs, not less.
+"""
+
+from collections.abc import Iterable
+
+from redlane.contexts.shell.analysis.command import Command
+from redlane.contexts.shell.analysis.findings import Findings
+from redlane.contexts.shell.expansion.fields import Fields
+from redlane.contexts.shell.expansion.limits import LIGHT, STRICT, Budget, Limits
+from redlane.contexts.shell.expansion.scope import OutputTexts, Scope
+from redlane.contexts.shell.expansion.scripts import MOST_BYTES, read_script
+from redlane.contexts.shell.grammar.names import dependencies
+from redlane.contexts.shell.grammar.reader import read
+from redlane.contexts.shell.grammar.syntax import (
+    Group,
+    Part,
+    Pipeline,
+    Simple,
+    Substitution,
+)
+from redlane.contexts.shell.grammar.words import MOST_NESTED, TooComplex
+from redlane.contexts.shell.knowledge.code import commands_in_code
+from redlane.contexts.shell.knowledge.inner import Code, File, Inner, Text, Words
+
+__all__ = ["Analysis"]
+
+_NOTHING = OutputTexts()
+_LOOPS = frozenset({"for", "while", "until", "select"})
+_MOST_TEXTS = 16
+_FEWEST_STEPS = 5_000
+_STEPS_A_CHARACTER = 4
+_MOST_MADE = 32 * 1024 * 1024
+_MOST_MADE_BY_SCRIPT = 1024 * 1024
+_CERTAIN = frozenset({"", "{", "(("})
+
+
+class Analysis:
+    """One walk over a text; what it finds goes into `findings`."""
+
+    def __init__(
+        self,
+        findings: Findings,
+        limits: Limits = STRICT,
+        budget: Budget | None = None,
+        depth: int = 0,
+        active: frozenset[str] = frozenset(),
+    ) -> None:
+        self.findings = findings
+        self.limits = limits
+        self.budget = budget or Budget(_FEWEST_STEPS, _MOST_MADE)
+        self._depth = depth
+        self._outermost = budget is None
+        self._active = set(active)
+        self._calls: dict[int, int] = {}
+        self._called: dict[tuple[object, ...], tuple[Group, OutputTexts]] = {}
+        self._later: list[tuple[Group | Text, Scope]] = []
+        self._postponed: dict[str | int, Group | Text] = {}
+
+    def text(self, text: str, scope: Scope) -> None:
+        """Walk the text that was given, then all that it put off."""
+        self.budget.allow(len(text))
+        self._pipelines(read(text, self._depth), scope, _NOTHING)
+        self._finish()
+
+    def _finish(self) -> None:
+        while self._later:
+            what, where = self._later.pop()
+            where = where.calling(())
+            if isinstance(what, Text):
+                self._inner(Text(what.text, what.parameters), where, _NOTHING)
+            else:
+                where.parameters = None
+                self._group_body(what, where, _NOTHING)
+
+    def _pipelines(
+        self, pipelines: list[Pipeline], scope: Scope, stdin: OutputTexts
+    ) -> OutputTexts:
+        """Walk a list; what comes out of it is what comes out of its parts."""
+        outputs = []
+        for pipeline in pipelines:
+            scope.uncertain += pipeline.conditional
+            outputs.append(self._pipeline(pipeline, scope, stdin))
+            scope.uncertain -= pipeline.conditional
+        if len(outputs) == 1:
+            return outputs[0]
+        return OutputTexts(lambda: _joined(outputs))
+
+    def _pipeline(
+        self, pipeline: Pipeline, scope: Scope, stdin: OutputTexts
+    ) -> OutputTexts:
+        forms = []
+        subshells = len(pipeline.stages) > 1
+        scope.uncertain += subshells
+        for stage in pipeline.stages:
+            if isinstance(stage, Simple):
+                stdin, form = Command(self, stage, scope, stdin).run()
+                forms.append(form)
+            else:
+                stdin = self._group(stage, scope, stdin)
+                # A form has those of all groups within: none is made for nothing.
+                forms.append(_group_form(stage) if subshells else "")
+        scope.uncertain -= subshells
+        if subshells:
+            self.findings.command(" | ".join(forms))
+        return stdin
+
+    def _group(self, group: Group, scope: Scope, stdin: OutputTexts) -> OutputTexts:
+        if group.function:
+            scope.functions[group.function] = group
+            self._postpone(group, id(group), scope)
+            self._fork_bomb(group)
+            return _NOTHING
+        group_command = Simple(redirections=group.redirections)
+        frame = Command(self, group_command, scope, stdin)
+        stdin = frame.redirected()
+        output = self._group_body(group, scope, stdin)
+        return frame.written(output, group.opener)
+
+    def _group_body(
+        self, group: Group, scope: Scope, stdin: OutputTexts
+    ) -> OutputTexts:
+        certain = group.opener in _CERTAIN and not group.function
+        place = scope.cwd, scope.moved
+        scope.uncertain += not certain
+        if group.variable:
+            self.findings.assigned[group.variable] = None
+        if group.opener == "((":
+            self.findings.words["let", _simple_form(Simple(words=group.values))] = None
+        if group.values:
+            self._loop_values(group, scope)
+        output = self._pipelines(group.body, scope, stdin)
+        if group.opener in _LOOPS and scope.variables and self.limits.loops > 1:
+            output = self._pipelines(group.body, scope, stdin)
+        scope.uncertain -= not certain
+        if group.opener == "(":
+            scope.cwd, scope.moved = place
+        return output
+
+    def _loop_values(self, group: Group, scope: Scope) -> None:
+        group_command = Command(self, Simple(), scope, _NOTHING)
+        meanings = group_command.meanings(group.values)
+        found = [field for fields in meanings for field in fields]
+        if group.variable:
+            scope.assign(group.variable, tuple(found) or (None,))
+
+    def _fork_bomb(self, group: Group) -> None:
+        """Show a function that pipes itself into itself as the classic one."""
+        name = group.function
+        for pipeline in group.body:
+            for stage in pipeline.stages:
+                inner = stage.body if isinstance(stage, Group) else [pipeline]
+                for each in inner:
+                    calls = [
+                        one
+                        for one in each.stages
+                        if isinstance(one, Simple) and one.words[:1] == [name]
+                    ]
+                    if len(calls) > 1:
+                        self.findings.command(":() { :|:& };:")
+
+    def substitute(self, part: Substitution, scope: Scope) -> OutputTexts:
+        """Walk the commands of a substitution; its value is what they print."""
+        self._enter()
+        output = self._pipelines(part.body, scope, _NOTHING)
+        self._depth -= 1
+        if part.sign != "$":
+            place = scope.place(part.source)
+            scope.files[place] = output
+            scope.origins[place] = " ; ".join(
+                _pipeline_form(each) for each in part.body
+            )
+        return output
+
+    def call(
+        self, name: str, argv: Fields, scope: Scope, stdin: OutputTexts
+    ) -> OutputTexts:
+        """Walk the body of a function for one call of it; a recursion once.
+
+        A call that can find nothing new is not walked again.
+        """
+        key = f"function {name}"
+        if key in self._active:
+            return _NOTHING
+        group = scope.functions[name]
+        state = (id(group), *_state(name, argv, scope), stdin)
+        if state in self._called:
+            return self._called[state][1]
+        walked = self._calls.get(id(group), 0)
+        if walked >= self.limits.calls:
+            return _NOTHING
+        self._calls[id(group)] = walked + 1
+        self._active.add(key)
+        self._enter()
+        output = self._group_body(group, scope.calling(argv[1:]), stdin)
+        self._depth -= 1
+        self._active.discard(key)
+        self._called[state] = group, output
+        return output
+
+    def _inner(self, inner: Inner, scope: Scope, stdin: OutputTexts) -> OutputTexts:
+        """Walk one thing that a command runs."""
+        self._enter()
+        output = _NOTHING
+        if isinstance(inner, Words):
+            output = Command(self, Simple(), scope, stdin).words(inner.argv)
+        elif isinstance(inner, Text):
+            output = self._text(inner, scope, stdin)
+        elif isinstance(inner, File):
+            self._file(inner, scope, stdin)
+        else:
+            self._code(inner, scope, stdin)
+        self._depth -= 1
+        return output
+
+    def _text(self, inner: Text, scope: Scope, stdin: OutputTexts) -> OutputTexts:
+        if inner.later:
+            self._postpone(inner, inner.text, scope)
+            return _NOTHING
+        if not inner.text.strip() or inner.text in self._active:
+            return _NOTHING
+        if len(inner.text) > MOST_BYTES:
+            raise TooComplex(f"a command string is longer than {MOST_BYTES} bytes")
+        self.findings.string(inner.text)
+        if inner.parameters is not None:
+            scope = scope.child(inner.parameters[0], inner.parameters[1:])
+        self._active.add(inner.text)
+        output = self._pipelines(read(inner.text, self._depth), scope, stdin)
+        self._active.discard(inner.text)
+        return output
+
+    def _file(self, inner: File, scope: Scope, stdin: OutputTexts) -> None:
+        """Walk a script: what the text wrote to it, or what is on disk."""
+        place = scope.place(inner.path)
+        parameters = None if inner.shared else (inner.path, *inner.parameters)
+        if place in scope.files:
+            for text in scope.files[place].texts():
+                self._text(Text(text, parameters), scope, stdin)
+        if place in scope.origins:
+            self.findings.command(f"{scope.origins[place]} | sh")
+        script = read_script(inner.path, scope.cwd, scope.disk)
+        if script is None or script.path in self._active:
+            return
+        if self.findings.is_new(script.path):
+            self.budget.allow(_STEPS_A_CHARACTER * len(script.text))
+        depth, active = self._depth, frozenset({*self._active, script.path})
+        call = Text(script.text, parameters)
+        if self._outermost:
+            findings = self.findings.beside()
+            budget = Budget(_FEWEST_STEPS, _MOST_MADE_BY_SCRIPT, self.budget)
+            try:
+                walk = Analysis(findings, STRICT, budget, depth, active)
+                walk.script(call, scope, stdin)
+            except TooComplex:
+                pass
+            else:
+                self.findings.take(findings)
+                return
+        walk = Analysis(self.findings, LIGHT, self.budget, depth, active)
+        walk.script(call, scope, stdin)
+
+    def script(self, call: Text, scope: Scope, stdin: OutputTexts) -> None:
+        """Walk a script within the limits of this walk, and all that it puts off."""
+        outer, scope.most_values = scope.most_values, self.limits.values
+        try:
+            self._text(call, scope, stdin)
+            self._finish()
+        finally:
+            scope.most_values = outer
+
+    def _code(self, inner: Code, scope: Scope, stdin: OutputTexts) -> None:
+        self.findings.string(inner.text)
+        self.findings.command(f"{inner.language} -c {inner.text}")
+        for each in commands_in_code(inner):
+            self._inner(each, scope, stdin)
+
+    def run_inner(
+        self, found: Iterable[Inner], scope: Scope, stdin: OutputTexts
+    ) -> OutputTexts:
+        """Walk all that a command runs, and tell what that prints."""
+        outputs = [self._inner(each, scope, stdin) for each in found]
+        return OutputTexts(lambda: _joined(outputs)) if outputs else _NOTHING
+
+    def run_program(
+        self, path: str, run: Inner, scope: Scope, stdin: OutputTexts
+    ) -> None:
+        """Walk a script that is named by its path as a command; not inside itself."""
+        key = f"program {path}"
+        if key not in self._active:
+            self._active.add(key)
+            self._inner(run, scope, stdin)
+            self._active.discard(key)
+
+    def run_output(self, part: Substitution, scope: Scope, stdin: OutputTexts) -> None:
+        """Walk what a substitution prints, because that is run as a command."""
+        output = self.substitute(part, scope)
+        for text in output.texts():
+            self._inner(Text(text), scope, stdin)
+        origin = " ; ".join(_pipeline_form(each) for each in part.body)
+        self.findings.command(f"{origin} | sh")
+
+    def _postpone(self, what: Group | Text, key: str | int, scope: Scope) -> None:
+        """Walk something at the end, once: it may put itself off again."""
+        if key not in self._postponed:
+            self._postponed[key] = what
+            self._later.append((what, scope))
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > MOST_NESTED:
+            raise TooComplex(f"commands are nested more than {MOST_NESTED} deep")
+
+
+def _state(name: str, argv: Fields, scope: Scope) -> tuple[object, ...]:
+    """All that what a function does may depend on, its input apart."""
+    used = dependencies(name, scope.functions)
+    known = scope.variables
+    values = tuple((each, known[each]) for each in sorted(used) if each in known)
+    takes = any(each.isdigit() or each in "@*#" for each in used)
+    return (argv if takes else (), values)
+
+
+def _joined(outputs: list[OutputTexts]) -> tuple[str, ...]:
+    """What a list prints: all that is known of its parts, one after the other."""
+    known = [output.texts() for output in outputs]
+    rows = [""]
+    for texts in known:
+        if texts:
+            rows = [row + text for row in rows for text in texts][:_MOST_TEXTS]
+        if sum(map(len, rows)) > MOST_BYTES:
+            raise TooComplex("the text prints more than can be judged")
+    return tuple(rows) if any(known) else ()
+
+
+def _group_form(group: Group) -> str:
+    return f"{group.function}()" if group.function else _form(group)
+
+
+def _form(group: Group) -> str:
+    """A compound command in one line, without its conditions' words."""
+    return "{ " + "; ".join(_pipeline_form(each) for each in group.body) + "; }"
+
+
+def _pipeline_form(pipeline: Pipeline) -> str:
+    return " | ".join(
+        _form(stage) if isinstance(stage, Group) else _simple_form(stage)
+        for stage in pipeline.stages
+    )
+
+
+def _simple_form(simple: Simple) -> str:
+    return " ".join(
+        word if isinstance(word, str) else "".join(map(_shown, word))
+        for word in simple.words
+    )
+
+
+def _shown(part: Part) -> str:
+    return str(part) if isinstance(part, str) else part.source

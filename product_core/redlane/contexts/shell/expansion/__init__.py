@@ -1,0 +1,1 @@
+"""What the words of a command come to: variables, globs and files, where known."""

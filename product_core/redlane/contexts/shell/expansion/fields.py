@@ -1,0 +1,304 @@
+"""From words to fields: what a shell would make of a word, as far as can be known.
+
+What cannot be known stands in the field as it was written, or stands for nothing:
+`r$(true)m` and `r${unset}m` are spellings of `rm`. An unknown value that is a whole
+member of a path is most likely a directory, and is not left out.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import product
+
+from redlane.contexts.shell.expansion.braces import expand_braces
+from redlane.contexts.shell.expansion.limits import Budget, Limits
+from redlane.contexts.shell.expansion.parameters import applied, values_of
+from redlane.contexts.shell.expansion.scope import Scope, Value
+from redlane.contexts.shell.grammar.syntax import (
+    Arithmetic,
+    Brace,
+    Parameter,
+    Part,
+    Substitution,
+    Word,
+)
+from redlane.contexts.shell.grammar.words import TooComplex
+
+__all__ = ["Expander"]
+
+Fields = tuple[str, ...]
+Segment = tuple[str, bool]
+Outputs = Callable[[Substitution], tuple[str, ...]]
+
+
+class Expander:
+    """Expands the words of one shell.
+
+    `outputs` tells what a substitution prints. What has too many meanings raises, or
+    where `limits` are not strict, every value is seen, but not with every other.
+    """
+
+    def __init__(
+        self, scope: Scope, outputs: Outputs, limits: Limits, budget: Budget
+    ) -> None:
+        self._scope = scope
+        self._outputs = outputs
+        self._limits = limits
+        self._budget = budget
+        self._unknown = False
+        self._leaves_out = False
+        self._leads = False
+
+    def commands(self, words: list[Word]) -> list[Fields]:
+        """Each list of words that a simple command may come to."""
+        self._unknown = False
+        kept = self._alternatives(words, leaves_out=False)
+        if not self._unknown:
+            return kept
+        return list(dict.fromkeys(kept + self._alternatives(words, leaves_out=True)))
+
+    def texts(self, word: Word) -> tuple[str, ...]:
+        """What a word may come to where no field is split, as in an assignment."""
+        if isinstance(word, str):
+            return (word,)
+        self._leaves_out = self._leads = False
+        return tuple(
+            "".join(text for text, _ in segments)
+            for segments in self._segments(_unbraced(word))
+        )
+
+    def _alternatives(self, words: list[Word], *, leaves_out: bool) -> list[Fields]:
+        choices: list[list[Fields]] = []
+        count, leads = 1, True
+        self._leaves_out = leaves_out
+        for word in words:
+            if isinstance(word, str):
+                choices.append([(word,)])
+                continue
+            leads = leads and not any(choices[-1:] and choices[-1])
+            self._leads = leads
+            for piece in expand_braces(word):
+                fields = self._fields(piece)
+                choices.append(fields)
+                count *= max(len(fields), 1)
+        if count > self._limits.values:
+            return self._side_by_side(choices)
+        if count == 1:
+            return [tuple(field for each in choices for field in each[0])]
+        return [
+            tuple(field for fields in choice for field in fields)
+            for choice in product(*choices)
+        ]
+
+    def _fields(self, word: Word) -> list[Fields]:
+        if isinstance(word, str):
+            return [(word,)]
+        found = dict.fromkeys(self._split(each) for each in self._segments(word))
+        return list(found)
+
+    def _segments(self, word: Iterable[Part]) -> list[list[Segment]]:
+        """The alternatives of a word, each a row of stretches with their splitting."""
+        rows: list[list[Segment]] = [[]]
+        parts = list(word)
+        for place, part in enumerate(parts):
+            if isinstance(part, str):
+                options: list[tuple[Segment, ...]] = [((str(part), False),)]
+            else:
+                before = parts[place - 1] if place else None
+                following = parts[place + 1] if place + 1 < len(parts) else None
+                options = self._options(part, before, following)
+            rows = self._combined(rows, options)
+        return rows
+
+    def _combined(
+        self, rows: list[list[Segment]], options: list[tuple[Segment, ...]]
+    ) -> list[list[Segment]]:
+        """Every row with every option behind it."""
+        if len(rows) * len(options) > self._limits.values:
+            return self._paired(rows, options)
+        made = sum(len(text) for each in options for text, _ in each)
+        self._budget.made(len(rows) * made)
+        if len(options) == 1:
+            for row in rows:
+                row.extend(options[0])
+            return rows
+        return [[*row, *option] for row in rows for option in options]
+
+    def _paired(
+        self, rows: list[list[Segment]], options: list[tuple[Segment, ...]]
+    ) -> list[list[Segment]]:
+        """Each row with one option and each option with one row."""
+        if self._limits.strict:
+            raise TooComplex("a word has too many possible meanings")
+        size = min(max(len(rows), len(options)), self._limits.values)
+        pairs = [
+            [*rows[place % len(rows)], *options[place % len(options)]]
+            for place in range(size)
+        ]
+        self._budget.made(sum(len(text) for row in pairs for text, _ in row))
+        return pairs
+
+    def _side_by_side(self, choices: list[list[Fields]]) -> list[Fields]:
+        """Each word with each of its values, though not with every other's."""
+        if self._limits.strict:
+            raise TooComplex("a command has too many possible meanings")
+        known = [each for each in choices if each]
+        return [
+            tuple(field for each in known for field in each[place % len(each)])
+            for place in range(max(map(len, known)))
+        ]
+
+    def _options(
+        self, part: Part, before: Part | None, following: Part | None
+    ) -> list[tuple[Segment, ...]]:
+        """What one part may come to."""
+        quoted = bool(getattr(part, "quoted", False))
+        known: tuple[Value, ...] | None = None
+        if isinstance(part, Parameter):
+            known = self._parameter(part)
+        elif isinstance(part, Substitution):
+            known = self._substitution(part)
+            quoted = quoted or part.sign != "$"
+        elif isinstance(part, Arithmetic):
+            self.texts(part.inside)
+        if known is None:
+            return [self._unknown_part(part, before, following)]
+        found: list[tuple[Segment, ...]] = []
+        for value in known:
+            if value is None:
+                found.append(self._unknown_part(part, before, following))
+            elif isinstance(value, tuple):
+                found.append(_listed(value, quoted=quoted))
+            else:
+                found.append(((value, not quoted),))
+        return found
+
+    def _unknown_part(
+        self, part: Part, before: Part | None, following: Part | None
+    ) -> tuple[Segment, ...]:
+        """What stands for a part that is not known, or that it is left out."""
+        self._unknown = True
+        text = _shown(part, following)
+        if not self._leaves_out:
+            return ((text, False),)
+        if not self._leads and _is_path_member(before, following):
+            presumed_set = not isinstance(part, Parameter) or (
+                not part.name.islower() or part.name in self._scope.variables
+            )
+            if presumed_set or (isinstance(part, Parameter) and part.operator):
+                return ((text, False),)
+        return (("", not getattr(part, "quoted", False)),)
+
+    def _substitution(self, part: Substitution) -> tuple[Value, ...] | None:
+        outputs = self._outputs(part)
+        if part.sign != "$":
+            return (part.source,)
+        return tuple(each.rstrip("\n") for each in outputs) or None
+
+    def _parameter(self, part: Parameter) -> tuple[Value, ...] | None:
+        """The values of a parameter after its operator."""
+        values = values_of(part, self._scope)
+        if not part.operator:
+            if part.argument:
+                self.texts(part.argument)
+            if not part.prefix or part.prefix == "!":
+                return values
+        arguments = self._argument(part)
+        if part.operator.lstrip(":") in ("-", "=", "+", "?") and part.operator:
+            return self._default(part, values, arguments)
+        if values is None:
+            return None
+        return tuple(
+            _each(value, lambda text: applied(part, text, argument))  # noqa: B023  # used at once
+            for value in values
+            for argument in arguments
+        )
+
+    def _argument(self, part: Parameter) -> tuple[str, ...]:
+        saved = self._leaves_out, self._leads
+        texts = self.texts(part.argument)
+        self._leaves_out, self._leads = saved
+        return texts
+
+    def _default(
+        self,
+        part: Parameter,
+        values: tuple[Value, ...] | None,
+        arguments: tuple[str, ...],
+    ) -> tuple[Value, ...] | None:
+        """`${x:-word}` and its like: the value, the word, or either."""
+        kind = part.operator[-1]
+        if kind == "=" and values is None:
+            self._scope.assign(part.name, arguments)
+        if kind == "?":
+            return values
+        if values is None:
+            return (*arguments, "") if kind == "+" else (None, *arguments)
+        found = [value for value in values if value != "" or kind == "+"]
+        if kind == "+" or len(found) < len(values) or None in found:
+            found += arguments
+        return tuple(dict.fromkeys(found))
+
+    def _split(self, segments: Iterable[Segment]) -> Fields:
+        """Split unquoted stretches at white space and what IFS is set to."""
+        fields: list[str] = []
+        current: str | None = None
+        for text, splits in segments:
+            if not splits:
+                current = (current or "") + text
+                continue
+            for place, piece in enumerate(self._separators().split(text)):
+                if place and current is not None:
+                    fields.append(current)
+                    current = None
+                if piece:
+                    current = (current or "") + piece
+        if current is not None:
+            fields.append(current)
+        return tuple(fields)
+
+    def _separators(self) -> "re.Pattern[str]":
+        chosen = "".join(
+            value
+            for value in self._scope.variables.get("IFS", ())
+            if isinstance(value, str)
+        )
+        return re.compile(f"[ \t\n{re.escape(chosen)}]+")
+
+
+def _each(value: Value, change: Callable[[str], Value]) -> Value:
+    """`change` put to a text or to every element of an array."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return change(value)
+    changed = [change(each) for each in value]
+    return tuple(each for each in changed if isinstance(each, str))
+
+
+def _listed(values: tuple[str, ...], *, quoted: bool) -> tuple[Segment, ...]:
+    """Elements as fields of their own."""
+    row: list[Segment] = []
+    for place, value in enumerate(values):
+        if place:
+            row.append((" ", True))
+        row.append((value, not quoted))
+    return tuple(row)
+
+
+def _shown(part: Part, following: Part | None) -> str:
+    """A part that is not known, `$name` in one spelling where that is clear."""
+    if not isinstance(part, Parameter) or part.operator or part.prefix:
+        return str(getattr(part, "source", part))
+    runs_on = isinstance(following, str) and following[:1].isidentifier()
+    return part.source if runs_on else f"${part.name}"
+
+
+def _is_path_member(before: Part | None, following: Part | None) -> bool:
+    """Whether a part is all that stands between two slashes or the word's ends."""
+    begins = not before or (isinstance(before, str) and before.endswith("/"))
+    ends = not following or (isinstance(following, str) and following[:1] == "/")
+    return begins and ends
+
+
+def _unbraced(word: tuple[Part, ...]) -> tuple[Part, ...]:
+    return tuple(str(part) if isinstance(part, Brace) else part for part in word)

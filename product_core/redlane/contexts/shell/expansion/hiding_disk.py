@@ -1,0 +1,40 @@
+"""Files of whose contents nothing is told to a session: its role hides them.
+
+Whether a command is refused would otherwise tell what stands in a file that it names.
+So what is hidden counts as a file that cannot be read, and is never opened for long.
+"""
+
+import os
+from collections.abc import Callable
+
+from redlane.contexts.shell.expansion.disk import Disk, UnreadableError
+
+__all__ = ["HidingDisk"]
+
+
+class HidingDisk:
+    """A `disk` without the files of which `is_hidden` tells by their real paths."""
+
+    def __init__(self, disk: Disk, is_hidden: Callable[[str], bool]) -> None:
+        """Nothing is looked at before a command names a file."""
+        self._disk = disk
+        self._is_hidden = is_hidden
+
+    def open(self, path: str) -> int | None:
+        """As `Disk.open`; UnreadableError for what is hidden."""
+        opened = self._disk.open(path)
+        if opened is None:
+            return None
+        real = os.readlink(f"/proc/self/fd/{opened}")  # noqa: PTH115  # no path type
+        if self._is_hidden(real):
+            os.close(opened)
+            raise UnreadableError(f"{path!r} is hidden from the session by its role")
+        return opened
+
+    def link_target(self, path: str) -> str | None:
+        """As `Disk.link_target`."""
+        return self._disk.link_target(path)
+
+    def expanded(self, path: str) -> str:
+        """As `Disk.expanded`."""
+        return self._disk.expanded(path)

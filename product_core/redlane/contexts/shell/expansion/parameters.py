@@ -1,0 +1,134 @@
+"""`${name…}`: what an operator makes of a value that is known."""
+
+import fnmatch
+import re
+
+from redlane.contexts.shell.expansion.scope import Scope, Value
+from redlane.contexts.shell.grammar.syntax import Parameter
+
+__all__ = ["applied", "values_of"]
+
+_ROOTED = frozenset({"HOME", "PATH", "PWD", "OLDPWD", "SHELL", "BASH"})
+_SLICE = re.compile(r"\s*(-?\d+|\(-\d+\))(?:\s*:\s*(-?\d+))?\s*")
+_MOST_PATTERN_WORK = 1_000_000
+_SPECIAL = {"IFS": " \t\n", "HOME": "~"}
+
+
+def values_of(part: Parameter, scope: Scope) -> tuple[Value, ...] | None:
+    """What the parameter may hold; None when the text never sets it.
+
+    An empty string stands for a parameter that is known to be unset.
+    """
+    name = part.name
+    if part.prefix == "!" and part.operator not in ("@", "*"):
+        return _indirect(name, scope)
+    if name in scope.variables:
+        values = scope.variables[name]
+        return tuple(_element(each, part.subscript) for each in values)
+    if name.isdigit() or name in "@*#":
+        return _positional(name, scope)
+    special = scope.cwd if name == "PWD" else _SPECIAL.get(name)
+    return None if special is None else (special,)
+
+
+def _indirect(name: str, scope: Scope) -> tuple[Value, ...] | None:
+    found: list[Value] = []
+    for value in scope.variables.get(name, ()):
+        if isinstance(value, str):
+            found += scope.variables.get(value, ())
+    return tuple(found) or None
+
+
+def _element(value: Value, subscript: str) -> Value:
+    if not isinstance(value, tuple):
+        return value
+    if subscript in ("@", "*"):
+        return value
+    try:
+        return value[int(subscript or "0")]
+    except IndexError:
+        return ""
+    except ValueError:
+        return value
+
+
+def _positional(name: str, scope: Scope) -> tuple[Value, ...] | None:
+    if name == "0":
+        return (scope.name,)
+    if scope.parameters is None:
+        return None
+    if name in "@*":
+        return (scope.parameters,)
+    if name == "#":
+        return (str(len(scope.parameters)),)
+    place = int(name) - 1
+    return (scope.parameters[place] if place < len(scope.parameters) else "",)
+
+
+def applied(part: Parameter, value: str, argument: str) -> Value:
+    """`value` after the parameter's operator with an argument that is known."""
+    if part.prefix == "#":
+        return str(len(value))
+    if len(value) ** 2 * len(argument) > _MOST_PATTERN_WORK:
+        return None
+    operator = part.operator
+    if operator == ":":
+        return _slice(part.name, value, argument)
+    if operator[:1] in ("#", "%"):
+        return _trimmed(operator, value, argument)
+    if operator[:1] == "/":
+        return _replaced(operator, value, argument)
+    return _recased(operator, value) if operator[:1] in ("^", ",") else value
+
+
+def _recased(operator: str, value: str) -> str:
+    change = str.upper if operator[0] == "^" else str.lower
+    return change(value) if len(operator) > 1 else change(value[:1]) + value[1:]
+
+
+def _slice(name: str, value: str, argument: str) -> Value:
+    found = _SLICE.fullmatch(argument)
+    if not found:
+        return None
+    start = int(found[1].strip("()"))
+    length = found[2]
+    if name in _ROOTED and value == "~":
+        return "/" if (start, length) == (0, "1") else None
+    rest = value[start:] if start >= -len(value) else ""
+    return rest if length is None else rest[: int(length)]
+
+
+def _pattern(glob: str) -> str:
+    """A shell pattern as a regular expression without its end mark."""
+    translated = fnmatch.translate(glob)
+    return translated.removeprefix("(?s:").removesuffix(r")\Z")
+
+
+def _trimmed(operator: str, value: str, glob: str) -> str:
+    pattern = re.compile(_pattern(glob), re.DOTALL)
+    lengths = range(len(value) + 1)
+    if operator.startswith("#"):
+        order = reversed(lengths) if operator == "##" else iter(lengths)
+        for size in order:
+            if pattern.fullmatch(value, 0, size):
+                return value[size:]
+    else:
+        order = iter(lengths) if operator == "%%" else reversed(lengths)
+        for size in order:
+            if pattern.fullmatch(value, size):
+                return value[:size]
+    return value
+
+
+def _replaced(operator: str, value: str, argument: str) -> str:
+    glob, _, new = argument.partition("/")
+    anchor = glob[:1] if operator == "/" and glob[:1] in ("#", "%") else ""
+    pattern = _pattern(glob.removeprefix(anchor))
+    if not pattern:
+        return value
+    if anchor == "#":
+        pattern = rf"\A(?:{pattern})"
+    elif anchor == "%":
+        pattern = rf"(?:{pattern})\Z"
+    count = 0 if operator == "//" else 1
+    return re.sub(pattern, lambda _: new, value, count=count, flags=re.DOTALL)

@@ -1,0 +1,1 @@
+"""The text of a shell command, read as bash reads it: bytes become commands."""

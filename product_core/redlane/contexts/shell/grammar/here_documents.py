@@ -1,0 +1,77 @@
+"""Bodies of here-documents: data, but for the expansions in them.
+
+A body must end exactly where the shell ends it, or quotes in it would hide commands
+after it. Where that is in doubt, its lines count as commands as well.
+"""
+
+import re
+from dataclasses import dataclass
+
+from redlane.contexts.shell.grammar.syntax import Redirection
+from redlane.contexts.shell.grammar.words import WordReader
+
+__all__ = ["HereDocument", "read_bodies"]
+
+_QUOTING = re.compile(r"[\\'\"]")
+_JOINED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+_DOUBTFUL = re.compile(r"[$`\n]")
+
+
+@dataclass(slots=True)
+class HereDocument:
+    """A here-document whose body is still to be read; `delimiter` is as written."""
+
+    redirection: Redirection
+    delimiter: str
+    strips_tabs: bool
+
+
+def read_bodies(reader: WordReader, pending: list[HereDocument]) -> None:
+    """Read the bodies that begin at the reader's place, in their order."""
+    for each in pending:
+        literal = _QUOTING.search(each.delimiter) is not None
+        word = type(reader)(each.delimiter).word() if literal else each.delimiter
+        doubtful = not isinstance(word, str) or _DOUBTFUL.search(each.delimiter)
+        start = reader.pos
+        lines, end = _lines(reader, str(word), each, literal=literal)
+        body = "".join(lines)
+        if end is None or doubtful:
+            reader.look_ahead(len(reader.text) - start)
+        else:
+            reader.pos = end
+        if not literal:
+            inner = type(reader)(body, reader.depth + 1, posix=reader.posix)
+            each.redirection.target = inner.here_document()
+        else:
+            each.redirection.target = body
+
+
+def _lines(
+    reader: WordReader, delimiter: str, document: HereDocument, *, literal: bool
+) -> tuple[list[str], int | None]:
+    """The lines before the delimiter, and where the text goes on after it."""
+    text, pos = reader.text, reader.pos
+    lines: list[str] = []
+    while pos < len(text):
+        start = pos
+        pos = _line_end(text, pos, joins=not literal)
+        line = text[start:pos]
+        if document.strips_tabs:
+            line = line.lstrip("\t")
+        if (line if literal else _JOINED.sub(r"\1", line)).rstrip("\n") == delimiter:
+            return lines, pos
+        lines.append(line)
+    return lines, None
+
+
+def _line_end(text: str, pos: int, *, joins: bool) -> int:
+    """Where the line at `pos` ends; an unescaped backslash at its end joins lines."""
+    while True:
+        end = text.find("\n", pos)
+        if end < 0:
+            return len(text)
+        line = text[pos:end]
+        backslashes = len(line) - len(line.rstrip("\\"))
+        if not joins or backslashes % 2 == 0:
+            return end + 1
+        pos = end + 1

@@ -1,0 +1,1 @@
+"""What programs do with their words: which run others, print, or write."""

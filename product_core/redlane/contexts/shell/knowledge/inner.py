@@ -1,0 +1,68 @@
+"""What a command runs: the pieces that unwrapping finds in its words."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from redlane.contexts.shell.expansion.scope import OutputTexts
+
+__all__ = ["Code", "File", "Inner", "Text", "Unwrap", "Words", "option_values"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Another command, its words known; it has the outer command's input."""
+
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A command string. `parameters` are `$0`, `$1` and so on of a shell of its own.
+
+    Without them it runs in the shell that is there; `later` says not at once, so with
+    what variables hold at the end.
+    """
+
+    text: str
+    parameters: tuple[str, ...] | None = None
+    later: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A script; `shared` when the shell that is there reads it, as `source` does."""
+
+    path: str
+    parameters: tuple[str, ...] = ()
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A program in another language, and the command that would run it as text."""
+
+    language: str
+    text: str
+
+
+Inner = Words | Text | File | Code
+Unwrap = Callable[[Sequence[str], OutputTexts], Iterable[Inner]]
+"""From a command's words and its input to what it runs."""
+
+
+def option_values(arguments: Sequence[str], options: Iterable[str]) -> list[str]:
+    """The values of `options`, given as `--name=value`, `--name value` or `-nvalue`."""
+    found: list[str] = []
+    for place, argument in enumerate(arguments):
+        if argument[:1] not in ("-", "+"):
+            continue
+        for option in options:
+            if argument == option:
+                found += arguments[place + 1 : place + 2]
+            elif not argument.startswith(option):
+                continue
+            elif len(option) == len("-x"):
+                found.append(argument[len(option) :])
+            elif argument[len(option)] == "=":
+                found.append(argument[len(option) + 1 :])
+    return found

@@ -1,0 +1,1 @@
+"""The guarded shell at work: the programs, the shims, the terminal."""

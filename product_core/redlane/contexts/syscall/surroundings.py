@@ -1,0 +1,113 @@
+"""The places of a role's `writable` and `hidden`, as a session has them."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from redlane.contexts.syscall.repositories import repository_of
+from redlane.engine.hiding import Hidden, HiddenPlace
+from redlane.engine.places import Places, is_within
+from redlane.errors import RedlaneError
+from redlane.policies.places import EXCEPT, PLACES
+from redlane.policies.secrets import SECRETS, Secret
+
+__all__ = ["Surroundings", "concealed", "resolved"]
+
+
+_COPIES = ("", ".lock", ".new", ".bak", ".old", "~")
+"""What programs add to the name of a file for another copy of it, beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a session's places are meant from: absolute paths, as it was started."""
+
+    home: str
+    work: str
+    temporary: str | None = None
+
+    @classmethod
+    def of_this_process(cls) -> "Surroundings":
+        """Those of the calling process."""
+        home, temporary = (os.environ.get(each, "") for each in ("HOME", "TMPDIR"))
+        return cls(
+            home if home.startswith("/") else os.fspath(Path("~").expanduser()),
+            _working_directory(),
+            temporary if temporary.startswith("/") else None,
+        )
+
+
+def _working_directory() -> str:
+    try:
+        return os.fspath(Path.cwd())
+    except FileNotFoundError:
+        raise RedlaneError(
+            "the working directory has been removed: change to another one"
+        ) from None
+
+
+def resolved(entries: Sequence[str], around: Surroundings) -> Places:
+    """What a session may change."""
+    lead = [each for each in entries if not each.startswith(EXCEPT)]
+    wanted = [place for each in lead for place in PLACES.get(each, (each,))]
+    writable: list[str] = []
+    # The shorter first: what lies in a place may be a link that a session has made.
+    for place in sorted(wanted, key=lambda each: each.count("/")):
+        writable.append(_reached(place, around, writable))
+    if "@work" in lead:
+        writable += repository_of(around.work)
+    if "@temporary" in lead and around.temporary:
+        writable.append(_reached(around.temporary, around, writable))
+    kept = [
+        path
+        for each in entries
+        if each.startswith(EXCEPT)
+        for place in PLACES.get(each.removeprefix(EXCEPT), (each.removeprefix(EXCEPT),))
+        for path in _both(place, around)
+    ]
+    tops = [_reached(each, around, ()) for each in wanted if each in (".", "~")]
+    return Places(*(tuple(dict.fromkeys(each)) for each in (writable, kept, tops)))
+
+
+def concealed(entries: Sequence[str], around: Surroundings) -> Hidden:
+    """What a session may not read."""
+    places: list[HiddenPlace] = []
+    shown: list[str] = []
+    for entry in entries:
+        excepted = entry.startswith(EXCEPT)
+        for secret in SECRETS.get(entry.removeprefix(EXCEPT), (Secret((entry,)),)):
+            owners = frozenset(secret.owners)
+            for place in secret.places:
+                paths = tuple(_both(place.removeprefix(EXCEPT), around))
+                if excepted or place.startswith(EXCEPT):
+                    shown += paths
+                else:
+                    beside = [f"{each}{end}" for each in paths for end in _COPIES]
+                    places += (HiddenPlace(each, owners) for each in beside)
+    return Hidden(tuple(dict.fromkeys(places)), tuple(dict.fromkeys(shown)))
+
+
+def _both(place: str, around: Surroundings) -> Iterator[str]:
+    """The place itself, and what it leads to where it is a link."""
+    own = _reached(place, around, ())
+    yield own
+    if os.path.realpath(own) != own:
+        yield os.path.realpath(own)
+
+
+def _reached(place: str, around: Surroundings, held: Sequence[str]) -> str:
+    """The canonical path of a place, though not of what it is a link to itself.
+
+    A session may have put that link there, as it may have each one on the way that
+    lies in a place which is `held`: neither leads to a place of the next session.
+    """
+    top, _, rest = place.partition("/")
+    path = os.path.realpath({"~": around.home, ".": around.work}.get(top, "/"))
+    *way, name = [each for each in rest.split("/") if each] or [""]
+    for each in way:
+        if not any(is_within(path, place) for place in held):
+            path = os.path.realpath(f"{path}/{each}")
+        else:
+            path = f"{path.rstrip('/')}/{each}"
+    return f"{path.rstrip('/')}/{name}" if name else path

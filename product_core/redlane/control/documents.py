@@ -1,0 +1,54 @@
+"""The shapes that the control API answers in."""
+
+from collections.abc import Mapping
+
+from redlane.gate import Judgement
+from redlane.judging.shell_answers import text_of
+from redlane.model.problem import Finding
+from redlane.state.reviews import Review, ReviewState
+
+__all__ = ["finding_document", "judgement_document", "review_document"]
+
+Document = Mapping[str, object]
+
+
+def judgement_document(judgement: Judgement) -> Document:
+    """The object that `redlane validate` prints, with the event's id and the time."""
+    return {
+        **judgement.verdict.document(),
+        "restriction": judgement.verdict.restriction,
+        "kill": judgement.verdict.kill,
+        "event": judgement.event,
+        "review": judgement.review,
+        "latency_ms": judgement.latency_ms,
+    }
+
+
+def review_document(review: Review, seconds_left: float) -> Document:
+    """One review, with all of its content."""
+    waiting = review.state is ReviewState.WAITING
+    return {
+        "id": review.id,
+        "session": review.session,
+        "context": review.context,
+        "policy": review.policy,
+        "reason": review.reason,
+        "content": text_of(review.content),
+        "details": list(review.details),
+        "modified": None if review.modified is None else text_of(review.modified),
+        "created": review.created,
+        "seconds_left": round(max(0.0, seconds_left), 1) if waiting else None,
+        "timeout_action": review.timeout_action,
+        "state": review.state.value,
+        "decided_by": review.decided_by,
+        "note": review.note,
+    }
+
+
+def finding_document(finding: Finding) -> Document:
+    """A load error or warning, as `config check --json` has it."""
+    return {
+        "file": finding.file,
+        "subject": finding.subject,
+        "message": finding.message,
+    }

@@ -1,0 +1,71 @@
+"""The network: requests by the proxy, and a connection that takes no notice of it.
+
+Everything goes to the loopback interface. Whether a request was judged is for who is
+outside to say, by the event of it; here it is only made.
+"""
+
+import socket
+from http.client import HTTPException
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from redlane.doctor.findings import REPORT, Finding, held, left_open, untried
+from redlane.doctor.targets import Targets
+
+__all__ = ["HTTP", "HTTPS", "connect_directly", "request_http", "request_https"]
+
+HTTP = "HTTP by the proxy"
+HTTPS = "HTTPS by the proxy"
+_DIRECT = "connection past the proxy"
+_SECONDS = 30.0  # with the first request the proxy starts
+_ANSWERED = "a request is answered with {}, and there is no event of it"
+
+
+def request_http(to: Targets) -> Finding:
+    """Request something by the proxy."""
+    return _request(HTTP, "http", to)
+
+
+def request_https(to: Targets) -> Finding:
+    """The same with TLS; where it is not intercepted nothing of it can be seen."""
+    if not to.no_proxy and not to.intercepting:
+        return untried(
+            HTTPS,
+            "tls.intercept is off, so that of HTTPS only the host is judged",
+            "set tls.intercept in settings.json",
+        )
+    return _request(HTTPS, "https", to)
+
+
+def _request(name: str, scheme: str, to: Targets) -> Finding:
+    if to.no_proxy:
+        return left_open(name, to.no_proxy, "install redlane-proxy")
+    try:
+        url = f"{scheme}://127.0.0.1:{to.port}/{to.token}"
+        with urlopen(url, timeout=_SECONDS) as answer:  # noqa: S310  # both are HTTP
+            return left_open(name, _ANSWERED.format(answer.status), REPORT)
+    except HTTPError as error:
+        with error:
+            return left_open(name, _ANSWERED.format(error.code), REPORT)
+    except (OSError, HTTPException) as error:
+        return untried(name, f"the proxy gave no answer: {error}")
+
+
+def connect_directly(to: Targets) -> Finding:
+    """Connect as programs do that know nothing of proxies."""
+    where = ("127.0.0.1", to.port)
+    what = f"connect({where[0]}:{where[1]})"
+    try:
+        socket.create_connection(where, timeout=_SECONDS).close()
+    except PermissionError as error:
+        return held(_DIRECT, f"{what}: {error.strerror}")
+    except OSError as error:
+        return untried(_DIRECT, f"{what}: {error.strerror or error}")
+    if "connect" in to.named:
+        return held(_DIRECT, f"{what} is judged, and the role's policies let it pass")
+    return left_open(
+        _DIRECT,
+        f"{what} is let through: the role has no policy about `connect`",
+        "a Syscall policy that names `connect` (install redlane-plugin-syscall)",
+        by_role=True,
+    )

@@ -1,0 +1,1 @@
+"""Questions for verdicts, whoever asks, and what they are answered."""

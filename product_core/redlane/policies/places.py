@@ -1,0 +1,49 @@
+"""Places, as roles write them: `writable` has its names here, `hidden` elsewhere."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from redlane.policies.nearness import expected
+
+__all__ = ["EXCEPT", "PLACES", "place_problem"]
+
+EXCEPT = "!"
+"""What stands in front of a place within others that is none."""
+
+PLACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "@work": (".",),
+        "@temporary": ("/tmp", "/var/tmp", "/dev/shm"),  # noqa: S108  # nothing is made
+        "@caches": (
+            *("~/.cache", "~/.npm", "~/.yarn", "~/.bun", "~/.pnpm-store"),
+            *("~/.node-gyp", "~/.cargo/registry", "~/.cargo/git", "~/.rustup"),
+            *("~/go/pkg", "~/.cpan", "~/.bundle", "~/.composer"),
+            *("~/.m2", "~/.gradle", "~/.ivy2", "~/.sbt", "~/.nuget", "~/.gem"),
+            *("~/.local/share/pnpm", "~/.local/share/uv", "~/.local/share/virtualenv"),
+            *("~/.local/state", "~/.ccache", "~/.deno", "~/.conan2", "~/.hex"),
+        ),
+        "@agents": (
+            *("~/.claude", "~/.claude.json", "~/.claude.json.backup", "~/.codex"),
+            *("~/.gemini", "~/.qwen", "~/.aider", "~/.config/opencode"),
+            *("~/.local/share/opencode", "~/.local/share/claude", "~/.opencode"),
+            *("~/.config/mini-swe-agent", "~/.config/goose", "~/.local/share/goose"),
+        ),
+    }
+)
+"""Places by a name. `@work` is the working directory, with the repository it is in."""
+
+
+def place_problem(entry: str, names: Iterable[str]) -> str | None:
+    """What is wrong with an entry of a role's places, or None.
+
+    `names` are those of sets of places, each with `@` in front.
+    """
+    place = entry.removeprefix(EXCEPT)
+    if place.startswith("@"):
+        known = tuple(names)
+        return None if place in known else expected(place, known)
+    if "\0" in place or ".." in place.split("/"):
+        return f"{entry!r} is no plain path: write it without `..`"
+    if place in (".", "~") or place.startswith(("/", "./", "~/")):
+        return None
+    return f"{entry!r} is no place: begin it with `/`, `~/`, `./` or `@`"

@@ -1,0 +1,1 @@
+"""What becomes of sessions: opened, changed, ended, and what of their calls is held."""

@@ -1,0 +1,1 @@
+"""What goes over the daemon's sockets, and how one gets to them."""

@@ -1,0 +1,21 @@
+/* What the daemon says to a question. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bytes.h"
+
+struct answer {
+    bool rewritten;
+    struct bytes command; /* when rewritten; NUL-terminated beyond its length */
+    struct bytes role;    /* whose session is to supervise it; empty: none */
+};
+
+enum progress { WAITING, COMPLETE, MALFORMED };
+
+enum progress reply_held(struct bytes *reply, char *review, size_t size, long *seconds);
+enum progress reply_supervise(struct bytes *reply, struct bytes *role);
+enum progress reply_progress(const struct bytes *reply);
+void reply_verdict(const struct bytes *reply, struct answer *answer);
+_Noreturn void refuse_not_understood(void);

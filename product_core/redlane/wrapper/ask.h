@@ -1,0 +1,11 @@
+/* One question to the daemon. */
+#pragma once
+
+#include "answer.h"
+#include "bytes.h"
+#include "locate.h"
+
+enum { SCRIPT_MAX = 8 * 1024 * 1024 }; /* bytes of a command or script that is judged */
+
+void ask(const struct place *place, const struct bytes *question,
+         struct answer *answer);

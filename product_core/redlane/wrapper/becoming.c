@@ -1,0 +1,88 @@
+/* A program that is being started, made to become the guarded shell: in the place of a
+ * shell, or to ask for a program whose command does not pass as it is (program.c). */
+#define _GNU_SOURCE
+#include "becoming.h"
+
+#include "bytes.h"
+#include "program.h"
+#include "redirect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HIGHEST_DESCRIPTOR = 65535 };
+
+/* The lowest number above another that no open file of the process has. It is below its
+ * limit if any is: that is not for us to read where the process is another user's. */
+static int free_descriptor(pid_t process, int above) {
+    char path[64];
+    struct stat found;
+    for (int number = above + 1; number <= HIGHEST_DESCRIPTOR; number++) {
+        snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)process, number);
+        if (lstat(path, &found) != 0) return errno == ENOENT ? number : -1;
+    }
+    return -1;
+}
+
+/* The guarded shell, called as the shell was. */
+bool become_shell(struct start *start, const struct started *started, uint64_t token) {
+    start->state = BECOMING;
+    start->shell_descriptor = free_descriptor(start->thread, STDERR_FILENO);
+    return start->shell_descriptor >= 0 &&
+           redirect(start->thread, started, start->shell_descriptor, token);
+}
+
+static bool add_first_word(struct bytes *called, pid_t process) {
+    char path[64];
+    struct bytes words = {0};
+    bytes_add(&words, "", 0);
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)process);
+    bool is_read = bytes_read_file(&words, path, LONGEST_NAME);
+    bytes_add_text(called, words.data);
+    free(words.data);
+    return is_read && called->length < LONGEST_NAME;
+}
+
+/* The guarded shell, that asks for the program which stands there. */
+bool become_asking(struct start *start, uint64_t token) {
+    char path[64], prefix[64];
+    struct bytes called = {0};
+    pid_t process = start->thread;
+    start->state = BECOMING;
+    snprintf(path, sizeof path, "/proc/%ld/exe", (long)process);
+    start->program = open(path, O_RDONLY | O_CLOEXEC);
+    start->program_descriptor = free_descriptor(process, STDERR_FILENO);
+    if (start->program < 0 || start->program_descriptor < 0) return false;
+    start->shell_descriptor = free_descriptor(process, start->program_descriptor);
+    snprintf(prefix, sizeof prefix, PROGRAM_NAME "%d-", start->program_descriptor);
+    bytes_add_text(&called, prefix);
+    bool becomes = start->shell_descriptor >= 0 && add_first_word(&called, process);
+    struct started started = {.name = called.data};
+    becomes = becomes && redirect(process, &started, start->shell_descriptor, token);
+    free(called.data);
+    return becomes;
+}
+
+static bool give(int listener, uint64_t id, int file, int descriptor, uint32_t flags) {
+    struct seccomp_notif_addfd given = {
+        .id = id,
+        .flags = SECCOMP_ADDFD_FLAG_SETFD,
+        .srcfd = (unsigned)file,
+        .newfd = (unsigned)descriptor,
+        .newfd_flags = flags,
+    };
+    return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &given) >= 0;
+}
+
+/* Gives the call that it has been made to make what it is about. */
+bool becoming_give(const struct start *start, int listener, uint64_t id, int shell) {
+    return give(listener, id, shell, start->shell_descriptor, O_CLOEXEC) &&
+           (start->program < 0 ||
+            give(listener, id, start->program, start->program_descriptor, 0));
+}

@@ -1,0 +1,4 @@
+/* What would run before the command. */
+#pragma once
+
+void clean_environment(void);

@@ -1,0 +1,11 @@
+/* A question as the daemon's shell socket takes it. */
+#pragma once
+
+#include "bytes.h"
+
+#define QUESTION "REDLANE 1"
+#define PREVIEW "REDLANE PREVIEW 1" /* whether it would pass as it is: "ALLOW\n" or not */
+
+void frame_add(struct bytes *frame, const char *kind, const char *directory,
+               const struct bytes *question);
+int link_to_shell_socket(const char *control_socket, double timeout);

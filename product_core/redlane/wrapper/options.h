@@ -1,0 +1,28 @@
+/* What the command line asks for. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum kind { RUN_COMMAND, RUN_FILE, RUN_INPUT, RUN_TERMINAL, RUN_INFORMATION };
+
+struct invocation {
+    enum kind kind;
+    bool is_sh;      /* called by the name sh: /bin/sh runs it */
+    bool is_shim;    /* called by the name of a shell: no leniency */
+    bool is_script;  /* called for a script, by the first line of that */
+    bool from_input; /* -s */
+    bool command;    /* -c */
+    bool login, interactive;
+    bool add_norc;   /* see startup.c */
+    const char *called;  /* argv[0] for the shell */
+    char *subject;       /* the command, or the script's path */
+    char **arguments;    /* what follows it, NULL at the end */
+    const char *rcfile;  /* --rcfile, --init-file */
+    const char **options; /* the shell's other options, one idea a word */
+    size_t option_count;
+    const char *role;   /* whose session is to supervise the shell; NULL: none */
+    const char *socket; /* of the daemon that says so */
+};
+
+void parse_invocation(struct invocation *invocation, int argc, char **argv);

@@ -1,0 +1,89 @@
+/* What /proc says of processes. */
+#include "processes.h"
+
+#include "bytes.h"
+#include "message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A number in the record of a thread; -1 when that cannot be told. */
+static long read_status(long thread, const char *before) {
+    char path[64];
+    struct bytes status = {0};
+    snprintf(path, sizeof path, "/proc/%ld/status", thread);
+    if (!bytes_read_file(&status, path, 16 * 1024)) return -1;
+    char *found = strstr(status.data, before);
+    long number = found ? strtol(found + strlen(before), NULL, 10) : -1;
+    free(status.data);
+    return number;
+}
+
+/* The process that a thread is of; -1 when that cannot be told. */
+long process_of(long thread) { return read_status(thread, "\nTgid:"); }
+
+/* How many filters hold a thread's system calls; -1 when that cannot be told. */
+long process_filters(long thread) { return read_status(thread, "\nSeccomp_filters:"); }
+
+/* Reads "PID (NAME) STATE PARENT …"; the name may itself hold anything. */
+bool process_read(long id, struct process *process) {
+    char path[64];
+    struct bytes stat = {0};
+    *process = (struct process){.id = id};
+    snprintf(path, sizeof path, "/proc/%ld/stat", id);
+    if (!bytes_read_file(&stat, path, 1024)) return false;
+    char *name = strchr(stat.data, '(');
+    char *end = strrchr(stat.data, ')');
+    bool read = name && end &&
+                sscanf(end + 1,
+                       " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+                       "%*d %*d %*d %*d %llu",
+                       &process->parent, &process->began) == 2;
+    if (read) {
+        *end = '\0';
+        snprintf(process->name, sizeof process->name, "%s", name + 1);
+    }
+    free(stat.data);
+    return read;
+}
+
+bool process_same(const struct process *one, const struct process *other) {
+    return one->id == other->id && one->began == other->began;
+}
+
+/* Whether a process is on a list. */
+bool processes_have(const struct processes *list, const struct process *process) {
+    for (size_t i = 0; i < list->count; i++)
+        if (process_same(&list->each[i], process)) return true;
+    return false;
+}
+
+/* Makes room for one more. A process that goes on is never taken off for that: the
+ * session could start so many others on purpose. */
+static void make_room(struct processes *list) {
+    struct process now;
+    size_t left = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (process_read(list->each[i].id, &now) && process_same(&now, &list->each[i]))
+            list->each[left++] = list->each[i];
+    list->count = left;
+    if (left * 2 < list->room) return;
+    list->room = list->room * 2 + 64;
+    list->each = realloc(list->each, list->room * sizeof *list->each);
+    if (!list->each) refuse("out of memory");
+}
+
+/* Puts a process on a list, once. */
+void processes_add(struct processes *list, long id) {
+    struct process process;
+    if (!process_read(id, &process) || processes_have(list, &process)) return;
+    if (list->count == list->room) make_room(list);
+    list->each[list->count++] = process;
+}
+
+/* Takes a process off a list. */
+void processes_remove(struct processes *list, long id) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->each[i].id == id) list->each[i] = list->each[--list->count];
+}

@@ -1,0 +1,28 @@
+/* What /proc says of processes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { PROCESS_NAME = 64 };
+
+/* A process, or a thread of one. No other has both its number and its beginning. */
+struct process {
+    long id, parent;
+    unsigned long long began; /* clock ticks since the machine's start */
+    char name[PROCESS_NAME];
+};
+
+/* Processes; those that have ended make room. */
+struct processes {
+    struct process *each;
+    size_t count, room;
+};
+
+long process_of(long thread);
+long process_filters(long thread);
+bool process_read(long id, struct process *process);
+bool process_same(const struct process *one, const struct process *other);
+bool processes_have(const struct processes *list, const struct process *process);
+void processes_add(struct processes *list, long id);
+void processes_remove(struct processes *list, long id);

@@ -1,0 +1,7 @@
+/* Programs that may read what others may not: no variable has them run others' code. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+bool secure_owner(const char *owners, pid_t process);

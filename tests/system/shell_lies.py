@@ -1,0 +1,53 @@
+"""What a daemon might say over its shell socket that is no verdict."""
+
+__all__ = ["LIES", "SUPERVISED_LIES"]
+
+LIES = {
+    "nothing": b"",
+    "garbage": b"\x00\xff\x01 ALLOW\n",
+    "http": b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nALLOW\n",
+    "no-newline": b"ALLOW",
+    "lower-case": b"allow\n",
+    "more-after-allow": b"ALLOW\nALLOW\n",
+    "space-before": b" ALLOW\n",
+    "space-after": b"ALLOW \n",
+    "carriage-return": b"ALLOW\r\n",
+    "nul-in-allow": b"ALLOW\0\n",
+    "allowed": b"ALLOWED\n",
+    "allow-with-length": b"ALLOW 0\n",
+    "empty-line": b"\nALLOW\n",
+    "modify-alone": b"MODIFY\n",
+    "modify-no-length": b"MODIFY \necho x",
+    "modify-too-short": b"MODIFY 9\necho x",
+    "modify-too-long": b"MODIFY 3\necho x",
+    "modify-nul": b"MODIFY 8\necho x\0y",
+    "modify-huge": b"MODIFY 99999999\n",
+    "modify-negative": b"MODIFY -6\necho x",
+    "modify-hex": b"MODIFY 0x6\necho x",
+    "modify-wrapped": b"MODIFY 4294967302\necho x",
+    "modify-endless": b"MODIFY 99999999999999999999\necho x",
+    "modify-two-spaces": b"MODIFY  6\necho x",
+    "block-too-short": b"BLOCK 9\nno",
+    "held-twice": b"HELD a 1\nHELD b 1\nALLOW\n",
+    "held-no-seconds": b"HELD a \nALLOW\n",
+    "held-forever": b"HELD a 99999999\nALLOW\n",
+    "held-and-nothing": b"HELD abc 1\n",
+    "held-bad-id": b"HELD a\x1b[2J 1\nALLOW\n",
+    "held-long-id": b"HELD " + b"a" * 65 + b" 1\nALLOW\n",
+    "held-no-end": b"HELD a 1",
+    "endless-line": b"a" * 100_000,
+}
+
+SUPERVISED_LIES = {
+    "no-length": b"SUPERVISE \nALLOW\n",
+    "no-role": b"SUPERVISE 0\nALLOW\n",
+    "too-long": b"SUPERVISE 9999\n" + b"x" * 9999 + b"ALLOW\n",
+    "no-number": b"SUPERVISE x\nxALLOW\n",
+    "nul": b"SUPERVISE 3\na\0bALLOW\n",
+    "no-verdict": b"SUPERVISE 1\nr",
+    "role-cut-short": b"SUPERVISE 9\nr",
+    "twice": b"SUPERVISE 1\nrSUPERVISE 1\nrALLOW\n",
+    "held-after": b"SUPERVISE 1\nrHELD r1 9\nALLOW\n",
+    "more-after": b"SUPERVISE 1\nrALLOW\nx",
+    "lower-case": b"supervise 1\nrALLOW\n",
+}

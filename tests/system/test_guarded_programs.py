@@ -1,0 +1,232 @@
+"""A program that is no shell is judged by its command line, whoever starts it.
+
+The session's own command is the person's, who typed it; a text's commands were judged
+with the text. Each way is tried with a command that a policy blocks and with its benign
+twin, in both kinds of sessions.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from calls_home import needs_filters
+from spec.redlane_home import Home, Ran, wait_for
+
+from redlane.contexts.shell.running.programs import program
+
+pytestmark = needs_filters
+
+ROLES = ("plain", "calls")
+REASON = "redlane: blocked: policy 'no-word' blocks this"
+RUN = "import subprocess as s, sys; sys.exit(s.run({}).returncode)"
+MAKEFILE = "all:\n\t@/bin/echo $(WORD)\n"
+LOADER = next(map(str, Path("/lib64").glob("ld-linux-*")), "")
+ORPHAN = """\
+import os, sys, time
+ends, kept = os.pipe()
+if os.fork():
+    os.close(kept)
+    os.read(ends, 1)
+    sys.exit(126)
+os.set_inheritable(kept, True)
+parent = os.getpid()
+if os.fork():
+    os._exit(0)
+while os.getppid() == parent:
+    time.sleep(0.01)
+os.execv("/bin/echo", ["echo", sys.argv[1]])
+"""
+WAYS = {
+    "path": RUN.format("['/bin/echo', sys.argv[1]]"),
+    "name": RUN.format("['echo', sys.argv[1]]"),
+    "another name": RUN.format("['innocent', sys.argv[1]], executable='/bin/echo'"),
+    "no name": RUN.format("['', sys.argv[1]], executable='/bin/echo'"),
+    "a word of many": RUN.format("['/bin/echo', *'abc', sys.argv[1]]"),
+    "exec": "import os, sys; os.execv('/bin/echo', ['echo', sys.argv[1]])",
+    "descriptor": "import os, sys; "
+    "os.execve(os.open('/bin/echo', 0), ['echo', sys.argv[1]], os.environ)",
+    "thread": "import os, sys, threading, time; threading.Thread(target=os.execv, "
+    "args=('/bin/echo', ['echo', sys.argv[1]])).start(); time.sleep(30)",
+    "orphan": ORPHAN,
+    "env": RUN.format("['env', 'A=b', 'echo', sys.argv[1]]"),
+    "xargs": RUN.format("['xargs', '-n1', 'echo'], input=sys.argv[1].encode()"),
+    "find": "import subprocess as s, sys; done = s.run(['find', '/dev/null', '-exec', "
+    "'echo', sys.argv[1], ';']); sys.exit(126)",
+    "loader": RUN.format(f"[{LOADER!r}, '/bin/bash', '-c', 'echo ' + sys.argv[1]]"),
+    "busybox": RUN.format("['busybox', 'echo', sys.argv[1]]"),
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    made = Home(tmp_path_factory.mktemp("h"))
+    word = {"type": "Simple", "context": "Shell"}
+    tea = {"type": "Regex", "pattern": "beer", "replacement": "tea"}
+    calls = {"context": "Syscall", "syscall": ["unlink"], "pattern": "/nothing/here"}
+    made.policies(
+        {**word, "id": "no-word", "action": "Block", "pattern": "forbidden-word"},
+        {**word, "id": "tea", "action": "Modify", "pattern": "beer", "transform": tea},
+        {**word, "id": "ask", "action": "Flag", "pattern": "please-ask"},
+        {**word, "id": "no-file", "action": "Block", **calls},
+    )
+    made.role("plain", "no-word", "tea", "ask")
+    made.role("calls", "no-word", "tea", "ask", "no-file")
+    assert made.start("--role", "plain").code == 0
+    yield made
+    made.stop()
+
+
+def by_python(home: Home, role: str, code: str, *words: str) -> Ran:
+    command = ("run", "--role", role, "--", sys.executable, "-c", code, *words)
+    return home.run(*command, env={"PATH": os.environ["PATH"]})
+
+
+def decided(home: Home, action: str, role: str, code: str, *words: str) -> Ran:
+    """The same, and what it is asked for is decided once."""
+    with ThreadPoolExecutor(1) as side:
+        running = side.submit(by_python, home, role, code, *words)
+        held: list[str] = []
+
+        def is_held() -> bool:
+            reviews = home.control.get("/api/reviews?state=pending").json["reviews"]
+            held.extend(each["id"] for each in reviews)
+            return bool(held) or running.done()
+
+        wait_for(is_held)
+        home.run("review", action, *held[:1])
+        return running.result()
+
+
+def contents(home: Home) -> list[str]:
+    events = home.control.get("/api/events?limit=5").json["events"]
+    return [each["content"] for each in events]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("way", WAYS)
+def test_command_line_is_judged(home: Home, role: str, way: str) -> None:
+    needed = {"busybox": shutil.which("busybox"), "loader": LOADER}
+    if not needed.get(way, True):
+        pytest.skip(f"NOT TESTED: no {way} here")
+
+    refused = by_python(home, role, WAYS[way], "forbidden-word")
+    fine = by_python(home, role, WAYS[way], "fine-word")
+
+    assert REASON in refused.err, refused
+    assert "forbidden-word" not in refused.out
+    assert refused.code in (126, 123), refused  # 123: xargs says so
+    assert "fine-word" in fine.out, fine
+    assert "redlane" not in fine.err, fine
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_recipe_that_needs_no_shell_is_judged(
+    home: Home, role: str, tmp_path: Path
+) -> None:
+    makefile = tmp_path / "makefile"
+    makefile.write_text(MAKEFILE)
+    code = RUN.format(f"['make', '-f', {str(makefile)!r}]")
+    set_word = f"import os, sys; os.environ['WORD'] = sys.argv[1]; {code}"
+
+    refused = by_python(home, role, set_word, "forbidden-word")
+
+    assert REASON in refused.err, refused
+    assert "fine-word" in by_python(home, role, set_word, "fine-word").out
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_a_judged_text_hides_is_judged_where_another_program_starts_it(
+    home: Home, role: str, tmp_path: Path
+) -> None:
+    word = tmp_path / "word"
+    word.write_text("forbidden-word\n")
+    text = f'read -r word <{word}; env echo "$word"'
+    done = by_python(home, role, RUN.format(f"['bash', '-c', {text!r}]"))
+
+    assert REASON in done.err, done
+    assert done.out == ""
+
+
+def test_both_are_judged_what_it_is_called_and_what_it_is(home: Home) -> None:
+    by_python(home, "plain", WAYS["another name"], "forbidden-word")
+
+    called = Path("/bin/echo").resolve()
+    assert f"{called} forbidden-word\ninnocent forbidden-word" in contents(home)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_rewritten_command_line_is_what_runs(home: Home, role: str) -> None:
+    done = by_python(home, role, WAYS["path"], "beer")
+
+    assert (done.code, done.out) == (0, "tea\n"), done
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_held_program_runs_as_it_was_started(home: Home, role: str) -> None:
+    """Its name, arguments, input, directory, files and status."""
+    inner = "import os, sys; print(sys.argv, os.getcwd(), os.environ['A'], input(), "
+    inner += "sorted(os.listdir('/proc/self/fd'))); sys.exit(7)"
+    words = f"['python3', '-Ic', {inner!r}, 'please-ask']"
+    more = "executable=sys.executable, input=b'in\\n', cwd='/', env={'A': 'b'}"
+    direct = [sys.executable, "-c", RUN.format(f"{words}, {more}")]
+    alone = subprocess.run(direct, capture_output=True, text=True, check=False)
+
+    done = decided(home, "allow", role, RUN.format(f"{words}, {more}"))
+
+    assert (done.code, done.out) == (7, alone.stdout), done
+    assert "held for review" in done.err
+
+
+def test_held_program_that_is_blocked_does_not_run(home: Home) -> None:
+    done = decided(home, "block", "plain", WAYS["path"], "please-ask")
+
+    assert (done.code, done.out) == (126, ""), done
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_a_text_starts_was_asked_with_it(home: Home, role: str) -> None:
+    """Who has allowed the text is not asked again for each of its commands."""
+    text = "/bin/echo please-ask; (/bin/echo please-ask); x=$(/bin/echo please-ask)"
+    code = RUN.format(f"['bash', '-c', {text!r}]")
+
+    done = decided(home, "allow", role, code)
+
+    assert (done.code, done.out) == (0, "please-ask\n" * 2), done
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_forged_question_gives_no_shell(home: Home, role: str, tmp_path: Path) -> None:
+    """The guarded shell that asks for a program is trusted with no shell."""
+    script = tmp_path / "script"
+    script.write_text("echo a forbidden-word\n")
+    guarded = str(program("redlane-sh"))
+    code = "import os, sys; os.dup2(os.open('/bin/bash', 0), 5, inheritable=True); "
+    code += f"os.execv({guarded!r}, ['program-5-bash', *sys.argv[1:]])"
+
+    for words in (["-c", "echo forbidden-word"], [str(script)]):
+        done = by_python(home, role, code, *words)
+        assert REASON in done.err, done
+        assert done.out == ""
+
+
+def test_without_a_daemon_no_program_starts(tmp_path: Path) -> None:
+    lost = Home(tmp_path)
+    lost.policies({"id": "p", "type": "Simple", "pattern": "x", "action": "Block"})
+    lost.role("plain", "p")
+    lost.start("--role", "plain")
+    code = "import os, subprocess, sys; print('ready', flush=True); "
+    code += "os.read(0, 1); sys.exit(subprocess.run(['/bin/echo', 'said']).returncode)"
+    words = ("run", "--role", "plain", "--", sys.executable, "-c", code)
+    with lost.spawn(*words, stdin=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        lost.stop()
+        out, err = process.communicate("\n")
+
+    assert (process.returncode, out) == (126, ""), err
+    assert "not run" in err
