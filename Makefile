@@ -14,9 +14,11 @@ UV := $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --comp
 PINNED := --no-deps --require-hashes --requirement constraints.txt
 LOCKED := $(VENV)/.locked
 READY := $(VENV)/.ready
+QUICK ?= not slow
 # Twice as many as cores: half of the tests wait for something.
 JOBS ?= 4
-PYTEST = $(BIN)/python tests/contained.py $(BIN)/python -m pytest -n $(JOBS)
+# What fails is tried once more, alone: red means that something is broken.
+PYTEST = $(BIN)/python tests/contained.py $(BIN)/python -m pytest -n $(JOBS) --second-try $(STAGES:%=--stages=%)
 
 DISTRIBUTIONS := $(patsubst %/pyproject.toml,%,$(wildcard */pyproject.toml plugins/*/pyproject.toml))
 EDITABLE := $(foreach each,$(DISTRIBUTIONS),--editable ./$(each))
@@ -27,7 +29,7 @@ INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(ea
 SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/redlane_*)
 BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 
-.PHONY: help setup run test test-all test-on boot-test wheels deb check format bench lock clean
+.PHONY: help setup run test test-all soak steady test-on boot-test wheels deb check format bench lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -58,10 +60,16 @@ run: $(READY) ## a guarded shell on the starter policies; CMD='…' runs one com
 	exec $(BIN)/redlane try $${1:+-c "$$1"}
 
 test: $(READY) ## the quick tests; TESTS='…' picks some, JOBS=N runs N side by side
-	@$(PYTEST) -m "not slow" $(TESTS)
+	@$(PYTEST) -m "$(QUICK)" $(TESTS)
 
 test-all: $(READY) ## all tests, with the matrices that take minutes and what boots
-	@$(PYTEST) --tb=short --hypothesis-profile=thorough $(TESTS)
+	@$(PYTEST) -m "not soak" --tb=short --hypothesis-profile=thorough $(TESTS)
+
+soak: $(READY) ## the statistics: the same so often that what is rare would show
+	@$(PYTEST) -m soak --tb=short --hypothesis-profile=thorough $(TESTS)
+
+steady: $(READY) ## TESTS='…' twenty times beside two busy processes
+	@tests/steady.sh $(TESTS)
 
 test-on: ## the quick tests on the Python of another Debian: SUITE=trixie; wants root
 	@packaging/on-debian.sh $(SUITE) make test

@@ -20,7 +20,7 @@ from pathlib import Path
 __all__ = ["run"]
 
 _OURS = (str(Path(__file__).parents[1]) + "/", "/pytest-of-", "/redlane-calls-")
-_GRACE_SECONDS = 5.0
+_GRACE_SECONDS = 20.0
 """How long what is ending by itself may take."""
 
 
