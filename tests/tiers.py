@@ -4,6 +4,7 @@ Quick is what proves each rule of the specifications once, and each context, the
 the packages' files by one real smoke; all else is marked `slow`: attacks, fuzzing,
 terminals, crashes, whole machines, and the same rule again with everything that might
 stand in its way. Single tests carry the mark themselves where their file is quick.
+Statistics are marked `soak`: the same again so often that what is rare would show.
 """
 
 from fnmatch import fnmatch
@@ -59,7 +60,7 @@ def examples(most: int) -> int:
 def leave_to_thorough(items: list[pytest.Item]) -> None:
     """Mark what the quick tests leave out, while there is time to select by it."""
     for item in items:
-        if is_thorough(item.path):
+        if is_thorough(item.path) or item.get_closest_marker("soak"):
             item.add_marker("slow")
 
 

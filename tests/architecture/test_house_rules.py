@@ -4,9 +4,10 @@ Each rule is one test, which names every offender.
 """
 
 import ast
+import re
 from pathlib import Path
 
-from architecture.sources import functions_of, parsed, refuse, relative, tracked
+from architecture.sources import ROOT, functions_of, parsed, refuse, relative, tracked
 
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 60
@@ -120,3 +121,10 @@ def test_no_path_of_one_machine() -> None:
         for home in homes
         if home in path.read_text(encoding="utf-8", errors="replace")
     )
+
+
+def test_tests_of_each_room_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\btests/[\w./*]+", text))
+    assert named
+    refuse(each for each in named if not list(ROOT.glob(each)))

@@ -110,7 +110,7 @@ def flipping(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 ROUNDS = [
     5_000,
-    pytest.param(MANY_RACES, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    pytest.param(MANY_RACES, marks=[pytest.mark.soak, pytest.mark.timeout(1800)]),
 ]
 
 

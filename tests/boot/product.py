@@ -1,6 +1,7 @@
 """What is installed in a machine, as its administrator and its users speak to it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,10 @@ __all__ = [
     "guarded",
     "hub",
     "main_pid",
+    "serve",
     "start",
     "state",
+    "tool_call",
     "verdict",
 ]
 
@@ -116,3 +119,19 @@ def start(machine: Machine) -> int:
     assert ask(machine, "/health").status == 200
     machine.until("systemctl is-active --quiet redlane.service")
     return main_pid(machine)
+
+
+def serve(machine: Machine, name: str, *certificate: str) -> str:
+    """Start /srv/origin.py as an origin that keeps things in /srv/NAME; its port."""
+    machine.run(f"mkdir /srv/{name}")
+    words = ("python3", "/srv/origin.py", f"/srv/{name}", *certificate)
+    machine.run(("systemd-run", "--quiet", "--collect", *words))
+    machine.until(f"test -e /srv/{name}/port")
+    return machine.read(f"/srv/{name}/port").strip()
+
+
+def tool_call(tool: str, arguments: Mapping[str, str]) -> str:
+    """The message that calls a tool of an MCP server."""
+    params = {"name": tool, "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    return json.dumps(message) + "\n"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from boot.machine import Done, Machine
 from boot.packages import ROOT
-from boot.product import add_user, ask, start, state
+from boot.product import add_user, ask, start, state, tool_call
 
 NOTES = ROOT / "packaging" / "debian" / "tests" / "notes.py"
 SECRET = "our-secret"
@@ -44,7 +44,7 @@ class Lab:
         words = (*server, f"/tmp/reached-by-{user}")
         if session:
             words = ("redlane", "run", "--role", "mcp", "--", *words)
-        done = self.machine.run(words, user=user, stdin=asked(tool, arguments))
+        done = self.machine.run(words, user=user, stdin=tool_call(tool, arguments))
         (line,) = done.stdout.splitlines()
         answer: Mapping[str, Any] = json.loads(line)
         assert answer["id"] == 7
@@ -59,13 +59,6 @@ class Lab:
         """What `redlane mcp import` does to a user's configurations."""
         words = ("redlane", "mcp", "import", *options)
         return self.machine.run(words, user=user, check=False)
-
-
-def asked(tool: str, arguments: Mapping[str, str]) -> str:
-    """The message that calls a tool."""
-    params = {"name": tool, "arguments": arguments}
-    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
-    return json.dumps(message) + "\n"
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +132,7 @@ def test_clients_are_put_through_it_and_given_back(lab: Lab) -> None:
     words = json.loads("[" + line.partition("[")[2].partition("]")[0] + "]")
     assert '"command": "/usr/bin/redlane"' in line
     command = shlex.join(["/usr/bin/redlane", *words])
-    done = machine.run(command, user="ada", stdin=asked("write", {"text": SECRET}))
+    done = machine.run(command, user="ada", stdin=tool_call("write", {"text": SECRET}))
     assert json.loads(done.stdout)["error"]["data"]["policy"] == "mcp-secret"
 
     undo = ("redlane", "mcp", "import", "--undo")

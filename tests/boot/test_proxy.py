@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from boot.machine import Done, Machine
 from boot.packages import ROOT, apt
-from boot.product import add_user, ask, main_pid, start, state
+from boot.product import add_user, ask, main_pid, serve, start, state
 
 PACKAGE = "redlane-proxy"
 ORIGIN = ROOT / "packaging" / "debian" / "tests" / "origin.py"
@@ -106,15 +106,6 @@ def certify(machine: Machine, host: str, path: str) -> None:
     machine.run("test -e /srv/key || openssl genrsa -out /srv/key 2048 2>&1")
     words = f"openssl req -x509 -key /srv/key -days 2 -subj /CN={host} -out {path}"
     machine.run(f"{words} -addext subjectAltName=DNS:{host}")
-
-
-def serve(machine: Machine, name: str, *certificate: str) -> str:
-    """Start an origin; its port."""
-    machine.run(f"mkdir /srv/{name}")
-    words = ("python3", "/srv/origin.py", f"/srv/{name}", *certificate)
-    machine.run(("systemd-run", "--quiet", "--collect", *words))
-    machine.until(f"test -e /srv/{name}/port")
-    return machine.read(f"/srv/{name}/port").strip()
 
 
 def proxy(machine: Machine) -> Mapping[str, Any]:

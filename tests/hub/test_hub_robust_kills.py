@@ -41,7 +41,7 @@ def test_what_was_acknowledged_survives_six_kills(hub: HubProcess) -> None:
     assert made.tally.count > 10
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(1500)
 def test_what_was_acknowledged_survives_two_hundred_kills(hub: HubProcess) -> None:
     made = attack(hub, 204, seed=2)

@@ -249,7 +249,7 @@ def descriptors(pid: int) -> int:
     "count",
     [
         20_000,
-        pytest.param(200_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
+        pytest.param(200_000, marks=[pytest.mark.soak, pytest.mark.timeout(900)]),
     ],
 )
 def test_memory_and_descriptors_stay_as_they_are(tmp_path: Path, count: int) -> None:

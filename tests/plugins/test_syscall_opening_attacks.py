@@ -77,7 +77,7 @@ def _flip_and_open(directory: Path, times: int, *, flips_back: bool) -> int:
 
 
 @pytest.mark.parametrize(
-    "times", [5_000, pytest.param(MANY_RACES, marks=pytest.mark.slow)]
+    "times", [5_000, pytest.param(MANY_RACES, marks=pytest.mark.soak)]
 )
 @pytest.mark.timeout(600)
 def test_a_path_that_changes_after_it_was_judged_opens_nothing_else(

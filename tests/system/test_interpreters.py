@@ -70,7 +70,7 @@ def installed(place: Path, python: Path, releases: Path) -> Environment:
     return environment
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_release_works_on(

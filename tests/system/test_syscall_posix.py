@@ -85,7 +85,7 @@ needs_suite = pytest.mark.skipif(
 
 
 @needs_suite
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "folders",
@@ -161,7 +161,7 @@ def _python_said(
     "names",
     [
         pytest.param(QUICK, id="quick"),
-        pytest.param(THOROUGH, id="thorough", marks=pytest.mark.slow),
+        pytest.param(THOROUGH, id="thorough", marks=pytest.mark.soak),
     ],
 )
 @pytest.mark.parametrize("who", ONE_OF_PEOPLE)

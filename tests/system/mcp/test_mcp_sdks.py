@@ -81,7 +81,7 @@ def rows() -> list[Any]:
         pytest.param(
             *(client, server, transport),
             id=f"{client.id}-{server}-{transport}",
-            marks=[] if (client.id, server, transport) in QUICK else pytest.mark.slow,
+            marks=[] if (client.id, server, transport) in QUICK else pytest.mark.soak,
         )
         for client in CLIENTS
         for server, transport in over

@@ -1,0 +1,151 @@
+"""The life of an installation on each Debian: what proves a change, on one machine.
+
+The previous version is installed, judges, reloads, is upgraded, judges still, and is
+removed, in this order. The other modules look closely at each of these.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from boot.machine import Done, Machine, booted
+from boot.older import VERSION, previous
+from boot.packages import NAMES, ROOT, apt
+from boot.product import add_user, hub, main_pid, serve, start, state, tool_call
+
+pytestmark = pytest.mark.smoke
+
+PROGRAMS = ROOT / "packaging" / "debian" / "tests"
+WORD, SECRET, FILE = "our-word", "our-secret", "/srv/secret"
+POLICIES: Mapping[str, Mapping[str, str]] = {
+    "smoke-shell": {"type": "Simple", "context": "Shell", "pattern": WORD},
+    "smoke-network": {"type": "Simple", "context": "Network", "pattern": SECRET},
+    "smoke-mcp": {"type": "McpTool", "server": "notes", "tool": "delete"},
+    "smoke-call": {
+        "type": "Regex",
+        "context": "Syscall",
+        "syscall": "openat",
+        "pattern": f"^{FILE}$",
+    },
+}
+STARTS_SHELLS = f"""
+import os, sys
+os.system("echo free")
+sys.exit(os.waitstatus_to_exitcode(os.system("echo " + {WORD[::-1]!r}[::-1])))
+"""
+REFUSED = 126
+NEW = {"type": "Simple", "context": "Shell", "pattern": "another-word"}
+NOTES = ("redlane", "mcp", "--name=notes", "--", "python3", "/srv/notes.py", "/tmp/got")
+KEEP = ("-o", "Dpkg::Options::=--force-confold")
+ADA = {"email": "ada@example.org", "password": "correct horse"}
+
+
+@pytest.fixture(scope="module")
+def machine(
+    tree: Path, debs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machine]:
+    """A machine with the previous version, as its people have set it up."""
+    place = tmp_path_factory.mktemp("older")
+    older = [previous(each, place) for each in debs]
+    with booted(tree, {"/debs": debs[0].parent, "/older": place}) as made:
+        apt(made, "install", *(f"/older/{each.name}" for each in older))
+        set_up(made)
+        yield made
+
+
+def set_up(machine: Machine) -> None:
+    """A role whose commands, requests, tools and files are judged, for everybody."""
+    for program in ("notes.py", "origin.py"):
+        text = (PROGRAMS / program).read_text(encoding="utf-8")
+        machine.write(f"/srv/{program}", text)
+    machine.write(FILE, "a secret\n")
+    settings = json.loads(machine.read("/etc/redlane/settings.json"))
+    settings["system"] = {"user_roles": ["smoke"]}
+    write(machine, "settings.json", settings)
+    write_policies(machine, POLICIES)
+    write(machine, "roles/smoke.json", {"name": "smoke", "policies": [*POLICIES]})
+    add_user(machine, "ada")
+    start(machine)
+
+
+def write(machine: Machine, name: str, content: object) -> None:
+    machine.write(f"/etc/redlane/{name}", json.dumps(content))
+
+
+def write_policies(machine: Machine, policies: Mapping[str, Mapping[str, str]]) -> None:
+    common = {"action": "Block", "reason": "a test"}
+    listed = [{"id": name, **common, **each} for name, each in policies.items()]
+    write(machine, "policies/smoke.json", listed)
+
+
+@pytest.fixture(scope="module")
+def origin(machine: Machine) -> str:
+    return f"http://127.0.0.1:{serve(machine, 'plain')}"
+
+
+def held(machine: Machine, *words: str, stdin: str = "") -> Done:
+    """Run a command of ada's in a session under the role."""
+    command = ("redlane", "run", "--role", "smoke", "--", *words)
+    return machine.run(command, user="ada", stdin=stdin, check=False)
+
+
+def judges_every_context(machine: Machine, origin: str) -> None:
+    """What passes passes, and what a policy names does not, whoever starts it."""
+    done = held(machine, "sh", "-c", f"echo {WORD}")
+    assert (done.stdout, done.returncode) == ("", REFUSED)
+    done = held(machine, "python3", "-c", STARTS_SHELLS)
+    assert (done.stdout, done.returncode) == ("free\n", REFUSED), done
+
+    assert held(machine, "curl", "-s", f"{origin}/free").stdout == "free\n"
+    done = held(machine, "curl", "-s", "-d", SECRET, f"{origin}/")
+    assert "smoke-network" in done.stdout
+    assert SECRET not in machine.read("/srv/plain/reached")
+
+    asked = tool_call("write", {"text": "free"})
+    assert "taken" in held(machine, *NOTES, stdin=asked).stdout
+    asked = tool_call("delete", {"what": "all"})
+    assert "smoke-mcp" in held(machine, *NOTES, stdin=asked).stdout
+
+    done = held(machine, "cat", FILE)
+    assert done.stderr == f"cat: {FILE}: Operation not permitted\n"
+    assert held(machine, "cat", "/srv/notes.py").returncode == 0
+
+
+def test_installed_version_judges(machine: Machine, origin: str) -> None:
+    assert not machine.run("systemctl --failed --plain --no-legend").stdout
+    assert state(machine, "redlane.socket", "UnitFileState") == "enabled"
+    assert hub(machine, "/api/v1/register", ADA).status == 201
+    judges_every_context(machine, origin)
+
+
+def test_reload_puts_new_rules_in_force(machine: Machine) -> None:
+    before = main_pid(machine)
+    write_policies(machine, {**POLICIES, "smoke-shell": NEW})
+    machine.run("systemctl reload redlane.service")
+    assert held(machine, "sh", "-c", f"echo {NEW['pattern']}").returncode == REFUSED
+    write_policies(machine, POLICIES)
+    machine.run("systemctl reload redlane.service")
+    assert main_pid(machine) == before
+
+
+def test_upgraded_version_judges(
+    machine: Machine, origin: str, debs: tuple[Path, ...]
+) -> None:
+    before = main_pid(machine)
+    settings = machine.read("/etc/redlane/settings.json")
+    apt(machine, *KEEP, "install", *(f"/debs/{each.name}" for each in debs))
+    query = ("dpkg-query", "--show", "--showformat=${Version}\n", *NAMES)
+    assert VERSION not in machine.run(query).stdout
+    assert start(machine) not in {0, before}
+    assert machine.read("/etc/redlane/settings.json") == settings
+    assert hub(machine, "/api/v1/login", ADA).status == 200
+    judges_every_context(machine, origin)
+
+
+def test_removal_leaves_no_program(machine: Machine) -> None:
+    apt(machine, "remove", *NAMES)
+    assert not machine.run("ls /usr/lib | grep redlane", check=False).stdout
+    assert not machine.run("pgrep -u redlane -u redlane-hub", check=False).stdout
+    assert not machine.run("systemctl --failed --plain --no-legend").stdout
+    machine.run("test -e /var/lib/redlane-hub/hub.db -a -e /etc/redlane/settings.json")
