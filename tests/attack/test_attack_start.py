@@ -2,12 +2,17 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from spec.control_client import peer_pid
 from spec.redlane_home import Home, wait_for
+
+from redlane.daemon.lock import DaemonLock, running_daemon
+from redlane.errors import DaemonError
 
 HELD_UP = "import time\nopen({marker!r}, 'w').close()\ntime.sleep(2)\n"
 """A plugin whose import takes a while, so that a start can be interrupted in it."""
@@ -94,6 +99,37 @@ def test_what_is_in_the_way_of_a_start_is_named_in_one_line(
     assert str(path) in home.run("start").refusal
     assert home.run("stop").code == 0
     assert not path.with_name("elsewhere").exists()
+
+
+def test_lock_that_cannot_be_written_is_held_by_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "daemon.lock"
+    os.mkfifo(path)
+    with pytest.raises(DaemonError):
+        DaemonLock(path, ())
+    assert running_daemon(path) is None
+
+
+REFUSED = """
+import os, sys, time
+from pathlib import Path
+from redlane.daemon.lifecycle import Outcome, detach
+
+ended = Path(sys.argv[1])
+
+def work(report):
+    report(Outcome(os.getpid(), errors=("no",)))
+    time.sleep(0.5)  # what is still held by then is let go of late
+    ended.touch()
+    return 2
+
+print(detach(work).errors, ended.exists())
+"""
+
+
+def test_start_that_is_refused_ends_after_its_daemon(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", REFUSED, tmp_path / "ended"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert said == "('no',) True\n"
 
 
 def test_restart_that_would_be_refused_leaves_the_daemon_alone(home: Home) -> None:

@@ -136,7 +136,25 @@ def _outcome(pipe: int) -> Outcome:
         _signal(pid, signal.SIGTERM)
         raise
     told = json.loads(data.splitlines()[1])
-    return Outcome(told["pid"], tuple(told["errors"]), tuple(told["notes"]))
+    outcome = Outcome(told["pid"], tuple(told["errors"]), tuple(told["notes"]))
+    if outcome.errors:
+        _await_end(pid)
+    return outcome
+
+
+def _await_end(pid: int) -> None:
+    """Wait for a daemon that was refused: a `stop` is not to find its lock."""
+    with suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(pid)
+        _has_ended(descriptor)
+        os.close(descriptor)
+
+
+def _has_ended(descriptor: int) -> bool:
+    """Wait for the end of the process of a pidfd; whether it came in time."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(_STOP_SECONDS * 1000))
 
 
 def _read_lines(pipe: int, data: bytes, count: int) -> bytes:
@@ -173,9 +191,7 @@ def stop_daemon(lock: Path) -> bool:
         now = running_daemon(lock)
         if now is not None and now.pid == holder.pid:
             signal.pidfd_send_signal(descriptor, signal.SIGTERM)
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        if not poll.poll(_STOP_SECONDS * 1000):
+        if not _has_ended(descriptor):
             raise DaemonError(
                 f"process {holder.pid} did not stop within {_STOP_SECONDS} s: "
                 f"kill -9 {holder.pid}"

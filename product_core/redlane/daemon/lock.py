@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -45,18 +46,20 @@ class DaemonLock:
                 f"{path}: {error.strerror}: the daemon needs a file of its own here; "
                 "move away what is there"
             ) from error
-        if not _lock(self._descriptor):
-            holder = last_holder(path)
-            os.close(self._descriptor)
-            pid = holder.pid if holder else "?"
-            raise DaemonError(
-                f"the daemon runs already, as process {pid} (see: redlane status)"
-            )
-        before = last_holder(path)
-        self.booted_since = before is not None and before.boot != _boot_id()
-        """Whether the machine was started since the daemon before this one was."""
-        self._options = options
-        self._write(before.options if before else options)
+        with ExitStack() as refused:  # it may be long until its process has ended
+            refused.callback(self.release)
+            if not _lock(self._descriptor):
+                holder = last_holder(path)
+                pid = holder.pid if holder else "?"
+                raise DaemonError(
+                    f"the daemon runs already, as process {pid} (see: redlane status)"
+                )
+            before = last_holder(path)
+            self.booted_since = before is not None and before.boot != _boot_id()
+            """Whether the machine was started since the daemon before this one was."""
+            self._options = options
+            self._write(before.options if before else options)
+            refused.pop_all()
 
     def keep_options(self) -> None:
         """Note the options for a restart: a start that is refused leaves the old."""
