@@ -5,7 +5,10 @@
    the `directory` behind a descriptor, the `working` directory, or nothing (`none`:
    somebody else changes a link). Prints how often the secret was read, how often the
    other one, how often the call was refused, and how often it failed. With `unlink` the
-   path is removed instead, and the benign file made again before each round. */
+   path is removed instead, and the benign file made again before each round.
+
+   It is tried COUNT times, and on until the benign file was met and there was a refusal
+   as well: a busy machine may keep those who change the path from their work for long. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { THREADS = 3, NUMBER = 200 };
+enum { THREADS = 3, NUMBER = 200, MOST_MORE = 500000 };
 
 static char path[8192];
 static char *from, *to;
@@ -91,7 +94,8 @@ int main(int count, char **words) {
     pthread_t threads[THREADS];
     for (int i = 0; flip && i < THREADS; i++)
         pthread_create(&threads[i], NULL, flip, NULL);
-    for (long i = 0; i < rounds; i++) {
+    long most = rounds + MOST_MORE;
+    for (long i = 0; i < rounds || (i < most && !(benign && refused)); i++) {
         if (removes) {
             close(open(from, O_CREAT | O_WRONLY, 0600));
             if (!unlinkat(directory, path, 0)) benign++;

@@ -1,5 +1,6 @@
 """A session's supervisor follows the daemon's rules, and tells it what it ruled."""
 
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -38,6 +39,14 @@ def followed() -> Any:
 Followed = Callable[..., tuple[Daemon, SessionJudge, Link]]
 
 
+def _is_in(thread: threading.Thread, name: str) -> bool:
+    """Whether a thread is within a call of a function of this name."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None and frame.f_code.co_name != name:
+        frame = frame.f_back
+    return frame is not None
+
+
 def test_rules_that_change_hold_at_once(followed: Followed) -> None:
     daemon, judge, _ = followed(BLOCK)
     told: list[int] = []
@@ -71,8 +80,7 @@ def test_calls_wait_for_a_daemon_that_comes_back(followed: Followed) -> None:
     found: list[Any] = []
     asking = threading.Thread(target=lambda: found.append(judge.rule(HOME)))
     asking.start()
-    asking.join(0.2)
-    assert found == []
+    wait_for(lambda: _is_in(asking, "wait"))
     daemon.become(None)
     asking.join(20)
     assert found[0].allowed
@@ -122,8 +130,7 @@ def test_report_that_is_on_its_way_is_waited_for_at_the_end(
     assert is_told.wait(20)
     ending = threading.Thread(target=link.finish)
     ending.start()
-    ending.join(0.2)
-    assert ending.is_alive()
+    wait_for(lambda: _is_in(ending, "join"))
     may_go_on.set()
     ending.join(20)
     (told,) = daemon.told

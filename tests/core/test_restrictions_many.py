@@ -83,22 +83,22 @@ HOSTILE = {
 
 @pytest.mark.parametrize("patterns", HOSTILE.values(), ids=[*HOSTILE])
 def test_hostile_patterns_are_refused_or_end_in_a_verdict(patterns: list[str]) -> None:
-    """As large as may be; a second for the slowest slice, on a machine that is busy."""
+    """As large as may be; a second of the processor for the slowest slice."""
     documents = [
         block(pattern, id=str(n), type="Regex") for n, pattern in enumerate(patterns)
     ]
-    begun = time.monotonic()
+    begun = time.process_time()
     try:
         slices = added(*documents).slices
     except RestrictionsError:
-        assert time.monotonic() - begun < 4 * MOST_SECONDS
+        assert time.process_time() - begun < 4 * MOST_SECONDS
         return
     content = TextContent(Context.NETWORK, b"abba" * 500)
     allowed = Verdict(Decision.ALLOW, "", context="Network")
-    begun = time.monotonic()
+    begun = time.process_time()
     found = restrict(allowed, slices, [content])
     assert found.decision in (Decision.ALLOW, Decision.BLOCK)
-    assert time.monotonic() - begun < 4 * MOST_SECONDS
+    assert time.process_time() - begun < 4 * MOST_SECONDS
 
 
 def test_what_patterns_take_goes_with_the_session() -> None:

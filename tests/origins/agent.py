@@ -7,6 +7,7 @@ environment says.
 import base64
 import json
 import os
+import re
 import socket
 import ssl
 import sys
@@ -116,7 +117,7 @@ def raw(told: Told) -> dict[str, Any]:
     """Bytes to the proxy, and its bytes back, till it closes or falls silent.
 
     `tunnel` opens a CONNECT first, `tls` shakes hands in it. `@AUTH@` stands for the
-    credentials.
+    credentials. `then` is sent once `data` was answered, and its answer waited for.
     """
     with closing(_dial(told.get("to"))) as connection:
         stream: socket.socket = connection
@@ -135,6 +136,9 @@ def raw(told: Told) -> dict[str, Any]:
         if told.get("shut"):
             stream.shutdown(socket.SHUT_WR)
         data, closed = _drain(stream, told)
+        if data and "then" in told and not closed:
+            stream.sendall(_bytes(told["then"]).replace(b"@AUTH@", _credentials()))
+            _, closed = _drain(stream, told)
     shown = {"data": _text(data), "certificate": _text(certificate)}
     return {"tunnel": "", "closed": closed, **shown}
 
@@ -230,9 +234,14 @@ def _credentials() -> bytes:
 
 
 def _drain(stream: socket.socket, told: Told) -> tuple[bytes, bool]:
-    """What comes, and whether it ended: `patience` for the first, then `silence`."""
+    """What comes, and whether it ended: `patience` for the first, then `silence`.
+
+    With `whole` an answer ends where its head says, and not by silence.
+    """
     data = b""
-    stream.settimeout(told.get("patience", PATIENCE))
+    is_whole = told.get("whole", False)
+    patience = told.get("patience", PATIENCE)
+    stream.settimeout(patience)
     while True:
         try:
             more = stream.recv(65536)
@@ -243,7 +252,18 @@ def _drain(stream: socket.socket, told: Told) -> tuple[bytes, bool]:
         if not more:
             return data, True
         data += more
-        stream.settimeout(told.get("silence", SILENCE))
+        if is_whole and _has_ended(data):
+            return data, False
+        stream.settimeout(patience if is_whole else told.get("silence", SILENCE))
+
+
+def _has_ended(answer: bytes) -> bool:
+    """Whether an answer is as long as its head says, or its last chunk is there."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if re.search(rb"(?i)\r\ntransfer-encoding: *chunked", head):
+        return body.endswith(b"0\r\n\r\n")
+    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    return length is not None and len(body) >= int(length[1])
 
 
 def environment(_: Told) -> dict[str, Any]:

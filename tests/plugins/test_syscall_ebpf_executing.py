@@ -35,7 +35,8 @@ from redlane_context_syscall.kernel.system import process_vm_readv
 pytestmark = privileged
 
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
-_RAN, _RAN_DENIED = 0, 1
+_RAN, _RAN_DENIED, _REFUSED = 0, 1, 100 + EPERM
+_ATTEMPTS, _MOST_ATTEMPTS = 100, 1_000
 
 
 class Held:
@@ -223,28 +224,35 @@ def test_file_system_mounted_later_is_watched_too(
     until(lambda: device not in held.executions.file_systems.watched)
 
 
-def _flipping(directory: Path, seconds: float) -> dict[int, int]:
-    """Execute what another process's memory names, which changes; the statuses."""
+def _flipping(directory: Path, least: int, *expected: int) -> set[int]:
+    """Execute what another process's memory names, which changes; the statuses.
+
+    Each is on a core of its own, where there are two, and all that is expected is
+    seen: a busy machine may keep the one that flips from its work for long.
+    """
+    cores = sorted(os.sched_getaffinity(0))
     memory = mmap.mmap(-1, mmap.PAGESIZE)
     path = os.fsencode(directory / "prog0") + b"\0"
     memory[: len(path)] = path
     at = len(path) - 2
     flipper = os.fork()
     if flipper == 0:
+        os.sched_setaffinity(0, cores[-1:])
         while True:
             memory[at] = ord("1")
             memory[at] = ord("0")
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     arguments = (ctypes.c_char_p * 2)(b"program", None)
-    end = time.monotonic() + seconds
-    statuses: dict[int, int] = {}
-    while time.monotonic() < end:
+    os.sched_setaffinity(0, cores[:1])
+    statuses: set[int] = set()
+    for attempt in range(_MOST_ATTEMPTS):
+        if attempt >= least and statuses.issuperset(expected):
+            break
         pid = os.fork()
         if pid == 0:
             _LIBRARY.execve(ctypes.c_void_p(address), arguments, arguments)
             os._exit(100 + ctypes.get_errno())
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        statuses[status] = statuses.get(status, 0) + 1
+        statuses.add(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     os.kill(flipper, signal.SIGKILL)
     os.waitpid(flipper, 0)
     return statuses
@@ -254,9 +262,11 @@ def test_flipping_the_path_gets_nowhere(
     held: Held, programs: tuple[Path, Path]
 ) -> None:
     directory = programs[0].parent
-    statuses = _served(held, programs[1], lambda: _flipping(directory, 3))
-    assert isinstance(statuses, dict)
-    assert statuses[_RAN]
+    statuses = _served(
+        held, programs[1], lambda: _flipping(directory, _ATTEMPTS, _RAN, _REFUSED)
+    )
+    assert isinstance(statuses, set)
+    assert {_RAN, _REFUSED} <= statuses
     assert _RAN_DENIED not in statuses
 
 
@@ -264,13 +274,12 @@ def test_flipping_the_path_works_without_the_attachment(
     programs: tuple[Path, Path],
 ) -> None:
     directory = programs[0].parent
-    for _ in range(10):
-        outcome = supervised(
-            lambda: _flipping(directory, 1), ["execve"], _judging(None, programs[1])
-        )
-        if _RAN_DENIED in outcome.result:
-            return
-    pytest.fail("the attack proves nothing: it never got through")
+    outcome = supervised(
+        lambda: _flipping(directory, 1, _RAN_DENIED),
+        ["execve"],
+        _judging(None, programs[1]),
+    )
+    assert _RAN_DENIED in outcome.result, "the attack proves nothing"
 
 
 def test_another_file_than_the_one_judged_is_judged_itself(

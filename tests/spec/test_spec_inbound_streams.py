@@ -72,19 +72,21 @@ def test_the_first_event_comes_before_the_second_is_sent(
     assert _rest(agent) == _event("two")
 
 
-def test_the_first_event_is_there_within_a_second(
-    lab: Proxied, gate: threading.Event
-) -> None:
-    path = lab.origin.serve("/second", [_event("one"), gate], EVENTS)
-    lab.agent().request(f"{lab.http}/text")
-    started = time.monotonic()
+def test_the_first_event_is_there_within_a_second(lab: Proxied) -> None:
+    """A busy machine may be late at times; a proxy that holds it back always is."""
 
-    agent = _listen(lab, path)
-    _first(agent)
+    def is_soon(number: int) -> bool:
+        gate = threading.Event()
+        path = lab.origin.serve(f"/second/{number}", [_event("one"), gate], EVENTS)
+        started = time.monotonic()
+        agent = _listen(lab, path)
+        _first(agent)
+        seconds = time.monotonic() - started
+        gate.set()
+        _rest(agent)
+        return seconds < 1
 
-    assert time.monotonic() - started < 1
-    gate.set()
-    _rest(agent)
+    assert any(map(is_soon, range(20)))
 
 
 @WAYS

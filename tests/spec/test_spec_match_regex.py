@@ -1,7 +1,5 @@
 """Regex: RE2's expressions with Unicode classes, unanchored, on decoded text."""
 
-import time
-
 import pytest
 from spec.cases import Case, Judge, regex
 from spec.redlane_home import Home
@@ -135,11 +133,10 @@ def test_json_escaping_applies_on_top_of_regex_escaping(home: Home) -> None:
 
 
 def test_no_pattern_takes_exponential_time(home: Home) -> None:
+    """What does would not end before the command's deadline, nor in a lifetime."""
     home.policies({"id": "p", **regex("Block", "^(a+)+$")})
     home.role("agent", "p")
-    started = time.monotonic()
 
     verdict = home.verdict("a" * 50_000 + "!", "agent", "Network")
 
     assert verdict["verdict"] == "ALLOW"
-    assert time.monotonic() - started < 5

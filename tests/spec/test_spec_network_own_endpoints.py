@@ -39,7 +39,7 @@ def _port(lab: Proxied) -> int:
 
 def _served(lab: Proxied, request: str, **told: object) -> bool:
     """Whether somebody beyond the proxy answered."""
-    said = lab.agent().raw(request.encode(), silence=0.5, **told)
+    said = lab.agent().raw(request.encode(), whole=True, **told)
     data = said["tunnel"] or said["data"]
     status = data.split(b" ", 2)[1:2]
     return bool(data) and status[0][:1] not in (b"4", b"5")
@@ -59,7 +59,7 @@ def test_no_tunnel_leads_to_the_proxy(lab: Proxied, spelling: str) -> None:
     line = f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n"
     auth = "Proxy-Authorization: Basic @AUTH@\r\n\r\n"
 
-    said = lab.agent().raw((line + auth).encode(), silence=0.5)["data"]
+    said = lab.agent().raw((line + auth).encode(), whole=True)["data"]
     assert not said.startswith(b"HTTP/1.1 200"), said
 
 

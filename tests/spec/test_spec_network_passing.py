@@ -38,7 +38,7 @@ def test_a_rule_about_an_address_holds_for_all_spellings(
     head = f"GET http://{host}/text?spelt-{spelling} HTTP/1.1\r\nHost: {host}\r\n"
     auth = "Proxy-Authorization: Basic @AUTH@\r\n\r\n"
 
-    said = lab.agent("no-host").raw((head + auth).encode(), silence=0.3)
+    said = lab.agent("no-host").raw((head + auth).encode(), whole=True)
 
     assert said["data"].split(b" ", 2)[1] in (b"400", b"403", b"502"), said
     assert lab.origin.reached(f"spelt-{spelling}") == []

@@ -5,7 +5,7 @@ import os
 import select
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from redlane.execution.child import Child
 from redlane.execution.starting import start
@@ -20,6 +20,7 @@ def run_side_by_side(
     seconds: float,
     at_once: int,
     queue_seconds: float,
+    clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Ending, ...]:
     """Run `commands`, at most `at_once` at a time; see `redlane.execution.run_all`."""
     try:
@@ -28,7 +29,7 @@ def run_side_by_side(
         told = f"could not be started: {os.devnull}: {error.strerror}"
         return (Ending(Manner.NOT_STARTED, told),) * len(commands)
     try:
-        return _Run(commands, seconds, null).endings(at_once, queue_seconds)
+        return _Run(commands, seconds, null, clock).endings(at_once, queue_seconds)
     finally:
         os.close(null)
 
@@ -36,10 +37,17 @@ def run_side_by_side(
 class _Run:
     """One call: the commands that wait, those that run, and how the others ended."""
 
-    def __init__(self, commands: Sequence[Command], seconds: float, null: int) -> None:
+    def __init__(
+        self,
+        commands: Sequence[Command],
+        seconds: float,
+        null: int,
+        clock: Callable[[], float],
+    ) -> None:
         self._commands = commands
         self._seconds = seconds
         self._null = null
+        self._clock = clock
         self._waiting = deque(range(len(commands)))
         self._running: dict[int, Child] = {}
         self._deadlines: dict[int, float] = {}
@@ -47,7 +55,7 @@ class _Run:
 
     def endings(self, at_once: int, queue_seconds: float) -> tuple[Ending, ...]:
         """Run everything; nothing is left running, even when this is interrupted."""
-        queue_end = time.monotonic() + queue_seconds
+        queue_end = self._clock() + queue_seconds
         try:
             while self._waiting or self._running:
                 while self._waiting and len(self._running) < at_once:
@@ -62,7 +70,7 @@ class _Run:
 
     def _start(self, index: int, queue_end: float) -> None:
         # The time runs from before the start: a start that takes long is part of it.
-        now = time.monotonic()
+        now = self._clock()
         if now < queue_end:
             started = start(self._commands[index], self._null)
         else:
@@ -88,7 +96,7 @@ class _Run:
                 poll.register(descriptor, event)
                 owners[descriptor] = index
         nearest = min(self._deadlines[index] for index in self._running)
-        milliseconds = math.ceil(max(0.0, nearest - time.monotonic()) * 1000)
+        milliseconds = math.ceil(max(0.0, nearest - self._clock()) * 1000)
         for descriptor, _ in poll.poll(milliseconds):
             index = owners[descriptor]
             if index in self._running:
@@ -100,7 +108,7 @@ class _Run:
             self._end(index, ending)
 
     def _stop_late(self) -> None:
-        now = time.monotonic()
+        now = self._clock()
         late = [index for index in self._running if self._deadlines[index] <= now]
         for index in late:
             self._running[index].kill()

@@ -61,7 +61,7 @@ def test_any_texts(
 def test_a_long_file_of_equal_lines_takes_no_time() -> None:
     lines = ["same\n"] * 100_000
     changed = [*lines[:50_000], "new\n", *lines[50_000:]]
-    begun = time.monotonic()
+    begun = time.process_time()
 
     assert difference("".join(lines), "".join(changed), "f").count("\n+new\n") == 1
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
