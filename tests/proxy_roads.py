@@ -12,8 +12,19 @@ from proxy_process import (
     authorization,
     exchange,
 )
+from spec.redlane_home import wait_for
 
-__all__ = ["BAD", "CLOSE", "Origin", "Serve", "got", "memory_of", "request"]
+__all__ = [
+    "BAD",
+    "CLOSE",
+    "Origin",
+    "Serve",
+    "drain",
+    "got",
+    "memory_of",
+    "request",
+    "wait_until_read",
+]
 
 Serve = Callable[[socket.socket], None]
 BAD = b"a forbidden thing"
@@ -73,6 +84,26 @@ CLOSE = b"Connection: close\r\n"
 def got(proxy: ProxyProcess, origin: Origin, until: bytes = b"") -> bytes:
     answer: bytes = exchange(proxy.port, request(origin, CLOSE), until=until)
     return answer
+
+
+def drain(connection: socket.socket) -> bytes:
+    """What comes until the other side hangs up."""
+    connection.settimeout(20)
+    return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def wait_until_read(connection: socket.socket) -> None:
+    """Wait until the other side, on this machine, has read all that was sent to it."""
+    ends = [connection.getpeername()[1], connection.getsockname()[1]]
+
+    def is_read() -> bool:
+        table = Path("/proc/net/tcp").read_text().splitlines()[1:]
+        for _, local, remote, _, queues, *_ in map(str.split, table):
+            if [int(each.partition(":")[2], 16) for each in (local, remote)] == ends:
+                return queues.endswith(":00000000")
+        return True  # it has hung up
+
+    wait_for(is_read)
 
 
 def memory_of(pid: int) -> int:

@@ -6,7 +6,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -107,11 +106,9 @@ def test_the_end_of_the_supervisor_is_the_end_of_the_session(runner: Runner) -> 
     line = "setsid sleep 1000 & echo $$ $PPID $!; while :; do sleep 0.01; done"
     with runner.started("/bin/sh", "-c", line, named="read") as process:
         pids = [int(each) for each in line_of(process).split()]
-        start = time.monotonic()
         process.kill()
 
         wait_for(lambda: not any(map(is_alive, pids)))
-        assert time.monotonic() - start < 5
         assert process.stderr is not None
         said = [each for each in process.stderr if each.startswith("redlane")]
     assert said == [_LOST + "\n"]

@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -49,8 +48,11 @@ def origin() -> Iterator[int]:
 @pytest.fixture
 def guarded(home: Home) -> Home:
     """A daemon whose role is that of the manual, with the address of its proxy."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    home.settings(tls={"intercept": True})
+    home.role("supervised", "no-rm")
+    home.start("--role", "supervised")
+    told = home.run("run", "--", "printenv", "HTTP_PROXY").out
+    address = told.strip().strip("/").rpartition("@")[2]
     (block,) = re.findall(r"```json policy\n(.*?)```", PAGE.read_text(), re.DOTALL)
     allowed = {
         "id": "the-proxy",
@@ -64,8 +66,7 @@ def guarded(home: Home) -> Home:
     policies = [json.loads(block), allowed, {**opens, "pattern": "^/never$"}]
     home.policies(*policies, file="network.json")
     home.role("supervised", *(str(each["id"]) for each in policies))
-    home.settings(proxy={"listen": address}, tls={"intercept": True})
-    home.start("--role", "supervised")
+    assert home.run("reload").code == 0
     return home
 
 

@@ -1,6 +1,7 @@
 """`/api/sessions/{id}/syscalls`: rules for a session's supervisor, and its reports."""
 
 import json
+import select
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +11,10 @@ from call_reports import EVENT, WRONG
 from calls_home import make_redlane
 from spec.control_client import Answer
 from spec.redlane_home import Home
-from system.calls import in_background
+from system.calls import in_background, read_answer
 from system.process_tree import Actor, actor
+
+from redlane.wire.sockets import connect_socket
 
 BLOCK = {
     "id": "no-unlink",
@@ -151,15 +154,16 @@ def test_change_wakes_who_waits(
     supervised.home.role("calls", "no-unlink")
     for each in ("more", "free", "boxes"):
         supervised.home.role(each, "no-unlink")
-    query = f"?after={before}&wait=60"
-    waiting, found = in_background(supervised.rules, query)
-    waiting.join(0.3)
-    assert waiting.is_alive()
+    control = supervised.home.control
+    waiting = connect_socket(control.socket, 30)
+    query = f"{supervised.path}/syscalls?after={before}&wait=60"
+    waiting.sendall(f"GET {query} HTTP/1.0\r\n\r\n".encode())
+    assert control.get("/api/status").status == 200  # it came later
+    assert not select.select([waiting], [], [], 0)[0]
     call = path.format(session=supervised.path)
-    assert supervised.home.control.call(method, call, body).status == 200
-    waiting.join(20)
-    assert found[0]["generation"] != before
-    supervised.home.control.post(f"{supervised.path}/unfreeze", {})
+    assert control.call(method, call, body).status == 200
+    assert read_answer(waiting).json["generation"] != before
+    control.post(f"{supervised.path}/unfreeze", {})
 
 
 def test_wait_ends_with_the_same_rules_when_nothing_changes(

@@ -1,6 +1,7 @@
 """The shell socket: questions of the wrapper, and everything that is none."""
 
 import os
+import select
 import signal
 import socket
 import stat
@@ -159,12 +160,13 @@ def test_a_client_that_says_nothing_is_cut_off(shared: Home) -> None:
 
 
 def test_silent_clients_delay_nobody(shared: Home) -> None:
-    with ExitStack() as stack:
-        for _ in range(40):
-            stack.enter_context(shell_connection(shared))
-        start = time.monotonic()
-        assert read_all(shell(shared, b"ls")) == b"ALLOW\n"
-        assert time.monotonic() - start < 4
+    def is_answered_before_they_are_cut_off() -> bool:
+        with ExitStack() as stack:
+            silent = [stack.enter_context(shell_connection(shared)) for _ in range(30)]
+            assert read_all(shell(shared, b"ls")) == b"ALLOW\n"
+            return not select.select(silent, [], [], 0)[0]
+
+    wait_for(is_answered_before_they_are_cut_off, 30)  # a busy machine is slow itself
 
 
 def test_many_at_once_are_all_answered(shared: Home) -> None:

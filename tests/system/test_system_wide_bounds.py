@@ -161,7 +161,7 @@ def test_connections_of_one_user_leave_room_for_others(
 
 
 LARGE = """\
-import json, socket, sys
+import contextlib, json, select, socket, sys
 body = json.dumps({{"content": "please" + "x" * (9 << 20), "context": "Shell"}})
 head = "POST /api/analyze HTTP/1.1\\r\\nHost: x\\r\\n"
 head += f"Content-Length: {{len(body)}}\\r\\n"
@@ -171,8 +171,10 @@ question = f"REDLANE 1 0 0 {{9 << 20}}\\n" if is_shell else head + body
 links = [socket.socket(socket.AF_UNIX) for _ in range(2)]
 for link in links:
     link.connect("/run/redlane/{socket}")
-    link.sendall(question.encode())
-print(links[1].recv(1000).decode().splitlines()[0], flush=True)
+    with contextlib.suppress(OSError):  # it may be refused before all is sent
+        link.sendall(question.encode())
+refused = select.select(links, [], [])[0][0]  # whichever was heard later
+print(refused.recv(1000).decode().splitlines()[0], flush=True)
 sys.stdin.read()
 """
 

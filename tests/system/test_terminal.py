@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from spec.redlane_home import REDLANE, REDLANE_SH, Home, wait_for
@@ -57,6 +58,11 @@ class Screen:
         self.type(f"{line}\n")
         self.read_until(re.escape(line.splitlines()[-1]) + "\n")
         return self.read_until(re.escape(PROMPT)).removesuffix(PROMPT)
+
+    def runs(self, program: str) -> bool:
+        """Whether the terminal is that program's by now."""
+        group = os.tcgetpgrp(self.master)
+        return Path(f"/proc/{group}/comm").read_text() == f"{program}\n"
 
     def interrupt(self) -> None:
         """Press Ctrl-C until there is a new prompt.
@@ -154,7 +160,7 @@ def test_a_syntax_error_is_a_line(screen: Screen) -> None:
 def test_control_c_ends_the_command_and_nothing_else(screen: Screen) -> None:
     screen.type("x=kept; sleep 1000\n")
     screen.read_until("sleep 1000\n")
-    time.sleep(0.3)  # until it sleeps, which nothing tells
+    wait_for(lambda: screen.runs("sleep"))
     screen.type(CONTROL_C)
     screen.read_until(re.escape(PROMPT))
 

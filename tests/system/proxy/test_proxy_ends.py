@@ -1,6 +1,7 @@
 """What has no end of its own has one here, and carries nothing past the judge."""
 
 import socket
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -8,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proxy_process import (
-    ALLOW,
-    ProxyProcess,
-)
-from proxy_roads import BAD, Origin, got, request
+from proxy_process import ALLOW, ProxyProcess, exchange
+from proxy_roads import BAD, Origin, drain, got, request
 
 from redlane.wire.frames import Frame
 
@@ -88,8 +86,27 @@ def frame(opcode: int, payload: bytes, *, mask: bool) -> bytes:
     return head + (b"\0\0\0\0" if mask else b"") + payload
 
 
-LAST = frame(1, b"x" * 120, mask=True)
-"""A message that has come when all before it has come, or does not."""
+LAST = b"x" * 120
+"""A message that has come when all before it has come, unless that ended it all."""
+
+
+def payloads(data: bytes) -> list[bytes]:
+    """What each of some short frames carries."""
+    found = []
+    while len(data) > 1:
+        is_masked, length, data = data[1] >> 7, data[1] & 127, data[2:]
+        key, data = (data[:4], data[4:]) if is_masked else (bytes(4), data)
+        found.append(bytes(b ^ key[i % 4] for i, b in enumerate(data[:length])))
+        data = data[length:]
+    return found
+
+
+def received(connection: socket.socket, data: bytes = b"") -> list[bytes]:
+    """What frames carry, up to the last message or the end of the connection."""
+    while LAST not in payloads(data) and (piece := connection.recv(4096)):
+        data += piece
+    return payloads(data)
+
 
 HANDSHAKE = (
     b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
@@ -107,36 +124,36 @@ def test_control_frames_carry_nothing(
     proxy: ProxyProcess, origin: Origin, name: str, way: str
 ) -> None:
     payload = (b"\x03\xe8" if name == "close" else b"") + BAD
-    came = []
+    sent = [
+        frame(each, text, mask=way == "out")
+        for each, text in ((FRAMES[name], payload), (1, LAST))
+    ]
+    came: list[bytes] = []
+    over = threading.Event()
 
     def serve(connection: socket.socket) -> None:
         connection.sendall(ACCEPTED)
         if way == "in":
-            connection.sendall(frame(FRAMES[name], payload, mask=False))
-            time.sleep(0.5)
-        else:
-            connection.settimeout(20)
-            while sum(map(len, came)) < len(LAST) and (data := connection.recv(4096)):
-                came.append(data)
+            connection.sendall(b"".join(sent))
+            connection.shutdown(socket.SHUT_WR)
+        try:
+            came.extend(received(connection))
+        finally:
+            over.set()
 
     origin.serve = serve
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=3) as own:
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
         own.sendall(request(origin, HANDSHAKE))
-        assert b"101" in own.recv(4096)
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += own.recv(4096)
+        assert b" 101 " in head
         if way == "out":
-            own.sendall(frame(FRAMES[name], payload, mask=True) + LAST)
-        with suppress(TimeoutError):
-            while data := own.recv(4096):
-                came.append(data)
-    seen = b"".join(came)
-    if way == "out":  # unmask
-        for start in range(len(seen) - 5):
-            key = seen[start + 2 : start + 6]
-            plain = bytes(
-                b ^ key[i % 4] for i, b in enumerate(seen[start + 6 :]) if len(key) == 4
-            )
-            assert b"forbidden" not in plain
-    assert b"forbidden" not in seen
+            own.sendall(b"".join(sent))
+        came.extend(received(own, head.partition(b"\r\n\r\n")[2]))
+    assert over.wait(20)
+    assert not any(b"forbidden" in each for each in came)
+    assert name == "close" or LAST in came
 
 
 @pytest.mark.parametrize(
@@ -171,14 +188,10 @@ def test_wide_message_of_a_server_is_read(proxy: ProxyProcess, origin: Origin) -
 
     def serve(connection: socket.socket) -> None:
         connection.sendall(ACCEPTED + frame(2, payload, mask=False))
-        time.sleep(0.5)
+        drain(connection)
 
     origin.serve = serve
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=3) as own:
-        own.sendall(request(origin, HANDSHAKE))
-        seen = b""
-        with suppress(TimeoutError):
-            while data := own.recv(4096):
-                seen += data
-    assert b"101" in seen
+    seen = exchange(proxy.port, request(origin, HANDSHAKE))
+    assert b" 101 " in seen
     assert payload not in seen
+    assert proxy.contents("Inbound") == [BAD]

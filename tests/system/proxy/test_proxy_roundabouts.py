@@ -3,7 +3,6 @@
 import gzip
 import socket
 import threading
-import time
 import zlib
 from contextlib import suppress
 
@@ -14,17 +13,27 @@ from proxy_process import (
     ProxyProcess,
     exchange,
 )
-from proxy_roads import BAD, CLOSE, Origin, got, memory_of, request
+from proxy_roads import (
+    BAD,
+    CLOSE,
+    Origin,
+    got,
+    memory_of,
+    request,
+    wait_until_read,
+)
 
 
 def test_answer_that_begins_before_its_long_request_ends_is_judged(
     proxy: ProxyProcess, origin: Origin
 ) -> None:
-    ended = threading.Event()
+    begun, ended = threading.Event(), threading.Event()
 
     def serve(connection: socket.socket) -> None:
         head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n"
         connection.sendall(head % len(BAD))
+        wait_until_read(connection)
+        begun.set()
         tail = b""
         while not tail.endswith(b"0\r\n\r\n"):
             tail = tail[-8:] + connection.recv(65536)
@@ -36,7 +45,7 @@ def test_answer_that_begins_before_its_long_request_ends_is_judged(
     chunk = b"%x\r\n%b\r\n" % (65536, b"x" * 65536)
     with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
         own.sendall(request(origin, lines, b"POST") + chunk * 4)
-        time.sleep(1)
+        assert begun.wait(20)
         own.sendall(b"0\r\n\r\n")
         assert ended.wait(20)
         answer = b"".join(iter(lambda: own.recv(65536), b""))
