@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fetching import fetch
 from spec.redlane_home import wait_for
 
 __all__ = ["CLIENTS", "FILES", "SERVERS", "Client", "Sdks", "installed"]
@@ -171,7 +172,7 @@ def installed(root: Path) -> Iterator[Sdks | str]:
                     if not directory.is_dir():
                         _install(directory)
         except (OSError, subprocess.SubprocessError) as error:
-            yield f"{error} {getattr(error, 'stderr', None) or ''}"
+            yield str(error)
             return
         yield Sdks(directory)
 
@@ -192,16 +193,10 @@ def _install(directory: Path) -> None:
         for name in _LOCKS:
             shutil.copy(_SOURCES / name, new)
         npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
-        _run(npm, new)
+        fetch(*npm, directory=new)
         for each in ("python-1", "python-2"):
             pip = ["pip", "install", "--quiet", "--disable-pip-version-check"]
             locked = ["--no-deps", "--require-hashes", "--only-binary", ":all:"]
             where = ["--target", each, "--requirement", f"{each}.txt"]
-            _run([sys.executable, "-m", *pip, *locked, *where], new)
+            fetch(sys.executable, "-m", *pip, *locked, *where, directory=new)
         new.rename(directory)
-
-
-def _run(words: list[str], directory: Path) -> None:
-    subprocess.run(
-        words, cwd=directory, check=True, timeout=110, capture_output=True, text=True
-    )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from distributions import ROOT, Environment, dependencies, released, run
+from fetching import fetch
 from spec.redlane_home import Home, Ran
 
 CORE = ROOT / "product_core"
@@ -65,20 +66,24 @@ def installed(place: Path, python: Path, releases: Path) -> Environment:
     target = ("--python", str(environment.scripts / "python"))
     options = ("--quiet", "--disable-pip-version-check", "--no-deps")
     pip = (sys.executable, "-m", "pip", *target, "install", *options)
-    run(*pip, "--require-hashes", "--requirement", lock)
+    fetch(*pip, "--require-hashes", "--requirement", lock)
     environment.install(releases, "redlane[standard]")
     return environment
 
 
+@pytest.fixture(params=VERSIONS)
+def environment(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Environment:
+    python = interpreter(request.param)
+    return installed(tmp_path / "environment", python, released(tmp_path_factory))
+
+
 @pytest.mark.soak
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("version", VERSIONS)
-def test_release_works_on(
-    version: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    python = interpreter(version)
-    releases = released(tmp_path_factory)
-    environment = installed(tmp_path / "environment", python, releases)
+@pytest.mark.timeout(600, func_only=True)  # installing has its own time
+def test_release_works_on(environment: Environment, tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.env["PYTHONWARNINGS"] = "error"
     home.policies(
