@@ -1,7 +1,8 @@
 """Small Debian systems to boot: made once, kept while they are fresh.
 
 A tree holds systemd and little else. What our packages depend on lies in apt's cache
-within it, so that a machine without a network can install them.
+within it, so that a machine without a network can install them. Another one has them
+installed: most machines are booted of that.
 """
 
 import contextlib
@@ -13,13 +14,13 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from boot.archive import PASSED_ON, apt_options, sources
 
-__all__ = ["BASE", "TreeError", "held_tree"]
+__all__ = ["BASE", "TreeError", "held_tree", "installed_tree"]
 
 BASE = (
     "curl",
@@ -50,9 +51,32 @@ class TreeError(Exception):
 @contextmanager
 def held_tree(suite: str, debs: Sequence[Path] = ()) -> Iterator[Path]:
     """The tree of a suite with what `debs` need at hand; it stays while it is held."""
+    name = f"{suite}-{_key(suite, debs)}"
+    with _held(name, lambda tree: _make(tree, suite, debs)) as path:
+        yield path
+
+
+@contextmanager
+def installed_tree(suite: str, debs: Sequence[Path]) -> Iterator[Path]:
+    """The same with `debs` installed: as their maintainers' scripts leave it."""
+    content = hashlib.sha256(b"".join(each.read_bytes() for each in debs))
+    kind = f"{suite}-installed"
+    with held_tree(suite, debs) as base:
+
+        def made(tree: Path) -> None:
+            _forget(kind, is_stale=lambda _: True)
+            _install(tree, base, debs)
+
+        with _held(f"{kind}-{content.hexdigest()[:12]}", made) as path:
+            yield path
+
+
+@contextmanager
+def _held(name: str, make: Callable[[Path], None]) -> Iterator[Path]:
+    """A tree of the cache, made if it is not there; it stays while it is held."""
     _CACHE.mkdir(parents=True, exist_ok=True, mode=0o700)
-    tree = _CACHE / f"{suite}-{_key(suite, debs)}"
-    _forget_stale()
+    tree = _CACHE / name
+    _forget("", is_stale=lambda other: not _is_fresh(other))
     while True:
         # Shared: whoever else holds it must not be waited for.
         with _locked(tree, fcntl.LOCK_SH):
@@ -62,7 +86,7 @@ def held_tree(suite: str, debs: Sequence[Path] = ()) -> Iterator[Path]:
         with _locked(tree, fcntl.LOCK_EX):
             if not _is_fresh(tree):
                 _remove(tree)
-                _make(tree, suite, debs)
+                make(tree)
 
 
 def _key(suite: str, debs: Sequence[Path]) -> str:
@@ -79,6 +103,26 @@ def _needs(deb: Path) -> str:
 
 def _is_fresh(tree: Path) -> bool:
     return tree.exists() and time.time() - tree.stat().st_mtime < _FRESH_SECONDS
+
+
+def _install(tree: Path, base: Path, debs: Sequence[Path]) -> None:
+    """Install packages in a copy of a tree that runs nothing."""
+    with tempfile.TemporaryDirectory(prefix="redlane-tree-", dir=_CACHE) as scratch:
+        unfinished = Path(scratch, "tree")
+        subprocess.run(("cp", "--archive", base, unfinished), check=True)
+        command = (
+            *("systemd-nspawn", "--quiet", "--register=no", "--keep-unit"),
+            *("--as-pid2", "--private-network", "--resolv-conf=off", "--timezone=off"),
+            *("--console=pipe", f"--bind-ro={debs[0].parent}:/debs"),
+            *(f"--directory={unfinished}", "--setenv=DEBIAN_FRONTEND=noninteractive"),
+            *("apt-get", "--quiet", "--yes", "install"),
+            *(f"/debs/{each.name}" for each in debs),
+        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise TreeError(f"{command}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        os.utime(unfinished)
+        unfinished.rename(tree)
 
 
 def _make(tree: Path, suite: str, debs: Sequence[Path]) -> None:
@@ -126,10 +170,10 @@ def _download(debs: Sequence[Path]) -> Iterator[str]:
         yield '--customize-hook=rm -r "$1/debs"'
 
 
-def _forget_stale() -> None:
-    """Delete old trees that nobody holds."""
-    for other in _CACHE.glob("*-*[0-9a-f]"):
-        if other.is_dir() and not _is_fresh(other):
+def _forget(kind: str, *, is_stale: Callable[[Path], bool]) -> None:
+    """Delete stale trees that nobody holds."""
+    for other in _CACHE.glob(f"{kind}*-*[0-9a-f]"):
+        if other.is_dir() and is_stale(other):
             with (
                 contextlib.suppress(BlockingIOError),
                 _locked(other, fcntl.LOCK_EX | fcntl.LOCK_NB),
