@@ -145,6 +145,8 @@ class WebServer:
         self._idle_seconds = idle_seconds
         self._map: dict[int, Any] = {}
         self._stopping = False
+        self._waking = threading.RLock()
+        self._has_ended = False
         self._dispatcher = WorkerPools()
         unlimited = {b"", *(packed_address(each) for each in proxies)}
         self._connections_of = ConnectionLimit(
@@ -181,11 +183,18 @@ class WebServer:
                 self._close_overdue(now)
 
     def stop(self) -> None:
-        """Accept nothing more and have `run` return; safe in a signal handler."""
+        """Accept nothing more and have `run` return.
+
+        It may be called from any thread and from a signal handler, at any time, twice.
+        """
         self._stopping = True
         for acceptor in self._acceptors:
             acceptor.stopping = True
-        self._acceptors[0].trigger.pull_trigger()
+        # The loop may have seen it and be through: then the trigger is closed,
+        # and its number may be another file's.
+        with self._waking:
+            if not self._has_ended:
+                self._acceptors[0].trigger.pull_trigger()
 
     def _drain(self) -> None:
         for acceptor in self._acceptors:
@@ -204,6 +213,8 @@ class WebServer:
                 break
             wasyncore.poll2(_DRAIN_LOOP_SECONDS, self._map)
         self._dispatcher.shutdown(timeout=_LAST_SECONDS)
+        with self._waking:
+            self._has_ended = True
         wasyncore.close_all(self._map)
 
     def _close_overdue(self, now: float) -> None:
