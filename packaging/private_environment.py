@@ -22,7 +22,7 @@ from {module} import {function}
 
 sys.exit({function}())
 """
-# Debian's packages (python3-systemd, plugins) are seen; what is private comes first.
+# Debian's packages (python3-systemd, plugins) may be seen; what is private comes first.
 _CONFIGURATION = """\
 home = /usr/bin
 include-system-site-packages = {open}
@@ -111,9 +111,8 @@ def main() -> None:
         parser.add_argument(option, required=True)
     parser.add_argument("--locked", type=Path, required=True)
     parser.add_argument("--layer", action="store_true", help="add to what is there")
-    parser.add_argument(
-        "--closed", action="store_true", help="nothing of Debian's, and no commands"
-    )
+    parser.add_argument("--closed", action="store_true", help="nothing of Debian's")
+    parser.add_argument("--without-commands", action="store_true")
     parser.add_argument(
         "--source", action="append", default=[], help="built here, of its locked source"
     )
@@ -132,7 +131,7 @@ def main() -> None:
         _install(given.pip, environment, "--find-links", given.wheelhouse, *locked)
     _install(given.pip, environment, "--find-links", given.wheels, *names)
     environment.tidy()
-    for name in () if given.closed else names:
+    for name in () if given.without_commands else names:
         environment.add_commands(name)
 
 

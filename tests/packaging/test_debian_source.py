@@ -18,8 +18,8 @@ DEBIAN = ROOT / "packaging" / "debian"
 UNITS = ROOT / "packaging" / "systemd"
 PACKAGES = ("redlane", "redlane-hub")
 LAYERS = ("redlane-plugin-syscall",)
-CLOSED = ("redlane-proxy",)
-ON_THE_CORE = (*LAYERS, *CLOSED)
+COMMANDLESS = ("redlane-proxy",)
+ON_THE_CORE = (*LAYERS, *COMMANDLESS)
 LATER = ("redlane-plugin-ml",)
 PROJECTS = sorted(
     path
@@ -59,7 +59,7 @@ def section(path: Path, name: str) -> str:
 def test_the_packages_are_those_that_exist() -> None:
     assert set(stanzas(control())) == {"source", *PACKAGES, *ON_THE_CORE}
     rules = (DEBIAN / "rules").read_text(encoding="utf-8")
-    assert f"\nENVIRONMENTS := {' '.join((*PACKAGES, *CLOSED))}\n" in rules
+    assert f"\nENVIRONMENTS := {' '.join((*PACKAGES, *COMMANDLESS))}\n" in rules
     assert f"\nLAYERS := {' '.join(LAYERS)}\n" in rules
 
 
@@ -73,14 +73,16 @@ def test_a_package_to_come_is_ready_and_commented(name: str) -> None:
     assert "redlane (= ${binary:Version})" in relations(later["Depends"])
 
 
-@pytest.mark.parametrize("name", [*PACKAGES, *CLOSED])
+@pytest.mark.parametrize("name", [*PACKAGES, *COMMANDLESS])
 def test_a_package_is_bound_to_the_python_that_it_was_built_on(name: str) -> None:
     wanted = relations(stanzas(control())[name]["Depends"])
     assert {"${redlane:Python}", "${shlibs:Depends}"} <= wanted
-    # A closed environment would not see it.
-    assert ("python3-systemd" in wanted) is (name in PACKAGES)
     rules = (DEBIAN / "rules").read_text(encoding="utf-8")
     assert "python3 (>= $(SERIES)), python3 (<< $(NEXT))" in rules
+    closed = f"\n{name}_CLOSED := --closed\n" in rules
+    assert closed is (name != "redlane")
+    # A closed environment would not see it.
+    assert ("python3-systemd" in wanted) is not closed
 
 
 @pytest.mark.parametrize("name", ON_THE_CORE)
@@ -100,9 +102,9 @@ def test_the_core_recommends_what_adds_to_it(name: str) -> None:
 
 
 def test_the_proxy_that_redlane_tells_to_install_is_a_package() -> None:
-    assert installed.PACKAGE in CLOSED
+    assert installed.PACKAGE in COMMANDLESS
     rules = (DEBIAN / "rules").read_text(encoding="utf-8")
-    assert f"\n{installed.PACKAGE}_CLOSED := --closed\n" in rules
+    assert f"\n{installed.PACKAGE}_COMMANDLESS := --without-commands\n" in rules
 
 
 def test_a_drop_in_counts_once_it_is_there_and_until_it_goes() -> None:

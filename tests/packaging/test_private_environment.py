@@ -135,10 +135,17 @@ def test_layer_is_no_environment_of_its_own(build: Build) -> None:
     assert {each.name for each in build.environment.iterdir()} == {"lib"}
 
 
-def test_closed_environment_sees_nothing_else_and_has_no_commands(build: Build) -> None:
+def test_environment_without_commands_has_none(build: Build) -> None:
+    done = build.fill("", "--without-commands")
+    assert done.returncode == 0, done.stderr
+    assert (build.site / "ours.py").exists()
+    assert not (build.root / "usr" / "bin").exists()
+
+
+def test_closed_environment_sees_nothing_else(build: Build) -> None:
     done = build.fill("", "--closed")
     assert done.returncode == 0, done.stderr
-    assert not (build.root / "usr" / "bin").exists()
+    assert (build.root / "usr" / "bin" / "ours").exists()
     code = "import sys, ours; print(*sys.path, sep='\\n')"
     python = build.environment / "bin" / "python3"
     listed = subprocess.run(
