@@ -29,7 +29,7 @@ Document = dict[str, Any]
 SPECIFICATION = "1.5"
 LOCK = Path(__file__).parents[1] / "constraints.txt"
 _OURS = re.compile(r"redlane(-|$)")
-_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "bill-of-materials.redlane.dev")
+_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "bill-of-materials.redlane.example")
 
 
 def bill(site: Path, lock: Path, date: str, extras: Iterable[str] = ()) -> Document:

@@ -25,7 +25,7 @@ BOUNDS = [
     ("POST", "/api/v1/register", 5, 60),
     ("POST", "/api/v1/password-reset/request", 5, 300),
 ]
-ORIGIN = "https://hub.redlane.dev"
+ORIGIN = "https://hub.redlane.example"
 
 
 @pytest.fixture(scope="module")
@@ -236,13 +236,13 @@ def test_listed_origin_may_read_that_it_was_limited(client: "WSGIApplication") -
         None,
         "null",
         "*",
-        "https://redlane.dev.evil.example",
-        "https://evil-redlane.dev",
-        "http://redlane.dev",
-        "https://redlane.dev:8443",
-        "https://REDLANE.dev",
-        "https://redlane.dev/",
-        "https://redlane.dev, https://hub.redlane.dev",
+        "https://redlane.example.evil.example",
+        "https://evil-redlane.example",
+        "http://redlane.example",
+        "https://redlane.example:8443",
+        "https://REDLANE.example",
+        "https://redlane.example/",
+        "https://redlane.example, https://hub.redlane.example",
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "OPTIONS"])

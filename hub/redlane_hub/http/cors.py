@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ALLOWED_HEADERS", "ORIGINS", "CrossOrigin"]
 
-ORIGINS = frozenset({"https://redlane.dev", "https://hub.redlane.dev"})
+ORIGINS = frozenset({"https://redlane.example", "https://hub.redlane.example"})
 """The project's own site; pages of these may read what the hub answers."""
 
 ALLOWED_HEADERS = "Authorization, Content-Type"
