@@ -34,7 +34,7 @@ def register(commands: Commands) -> None:
         """,
         examples="""
             redlane-hub keys --database hub.db
-            redlane-hub keys --json --config /etc/redlane/hub.toml
+            redlane-hub keys --json --config /etc/redlane-hub/hub.toml
         """,
     )
     add_json(parser)

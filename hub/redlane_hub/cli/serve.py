@@ -29,7 +29,7 @@ def register(commands: Commands) -> None:
         examples="""
             redlane-hub serve
             redlane-hub serve --listen 127.0.0.1:8080 --database /var/lib/hub/hub.db
-            redlane-hub serve --config /etc/redlane/hub.toml
+            redlane-hub serve --config /etc/redlane-hub/hub.toml
         """,
     )
     add_settings(parser)

@@ -37,7 +37,7 @@ def register(commands: Commands) -> None:
             these wins. Secrets are masked.
         """,
         examples="""
-            redlane-hub settings --config /etc/redlane/hub.toml
+            redlane-hub settings --config /etc/redlane-hub/hub.toml
             REDLANE_HUB_WORKERS=2 redlane-hub settings --json
         """,
     )
