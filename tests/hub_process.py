@@ -23,6 +23,7 @@ LISTENING = re.compile(r"listening on \S*?([^\s/]+):(\d+)")
 
 def hub_environment(settings: Mapping[str, str]) -> dict[str, str]:
     """This environment without its own hub settings, and with the given ones.
+METRICS = re.compile(r"metrics at \S*?:(\d+)/metrics")
 
     The names are given without their prefix: `secret` is `REDLANE_HUB_SECRET`.
     """
@@ -61,6 +62,7 @@ class HubProcess:
 
     def start(self, *arguments: str, listen: str = "127.0.0.1:0") -> None:
         """Serve; returns once the hub says that it listens."""
+        self.metrics_port = 0
         self.launch(*arguments, listen=listen)
         assert self._process is not None
         assert self._process.stdout is not None
@@ -85,6 +87,8 @@ class HubProcess:
             self._process = subprocess.Popen(
                 [*self.prefix, str(HUB), "serve", *where, *arguments],
                 stdin=subprocess.DEVNULL,
+            if found := METRICS.search(line):
+                self.metrics_port = int(found[1])
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,

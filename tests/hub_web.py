@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BODY_BYTES", "Recorder", "RunningWeb", "served", "statuses"]
 
 BODY_BYTES = 100_000
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 class Recorder:

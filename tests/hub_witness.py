@@ -9,12 +9,13 @@ import hashlib
 import itertools
 import json
 import secrets
+import select
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from hub_process import HubProcess
 from nacl.signing import SigningKey
-from spec.hub_client import Answer, HubClient, client_of, read_answer
+from spec.hub_client import JSON, Answer, HubClient, client_of, read_answer
 from spec.hub_tokens import SECRET
 
 from redlane_hub.clock import system_clock, timestamp
@@ -75,12 +76,22 @@ class Talk:
 
     def ask(self, method: str, path: str, body: object = None) -> Answer:
         """One request; what breaks the connection is raised."""
-        head = self._client.head()
-        data = None
-        if body is not None:
-            data = json.dumps(body).encode()
-            head["Content-Type"] = "application/json"
+        self.send(method, path, body)
+        return self.answer()
+
+    def send(self, method: str, path: str, body: object = None) -> None:
+        """A request whose answer is for later."""
+        head = self._client.head() | ({} if body is None else JSON)
+        data = None if body is None else json.dumps(body)
         self._connection.request(method, path, data, head)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether something of the answer has come."""
+        return bool(select.select([self._connection.sock], [], [], 0)[0])
+
+    def answer(self) -> Answer:
+        """The answer to what was sent."""
         return read_answer(self._connection)
 
 

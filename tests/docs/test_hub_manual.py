@@ -2,14 +2,13 @@
 
 A block of kind `console hub` runs line by line, in one directory and with one set of
 variables for a page. In what it shows, `…` stands for anything. A command that serves
-goes on until the page is read, and 127.0.0.1:8080 is an address of the test's own.
+goes on until the page is read, and 127.0.0.1:8080 is the address that it got.
 """
 
 import dataclasses
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tomllib
@@ -26,6 +25,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 HUB, API = DOCS / "hub.md", DOCS / "hub-api.md"
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN_ADDRESS = "127.0.0.1:8080"
+LISTENING = re.compile(r"listening on http://(\S+)")
 NEEDED = ("curl", "jq", "openssl")
 
 missing = [name for name in NEEDED if shutil.which(name) is None]
@@ -36,8 +36,7 @@ class Reader:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.address = "127.0.0.1:0"
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         self.environment = hub_environment({"listen": self.address}) | {
             "PATH": path,
@@ -87,7 +86,9 @@ class Reader:
         )
         self.served.append(process)
         assert process.stdout is not None
-        return "".join(process.stdout.readline() for _ in range(lines))
+        shown = "".join(process.stdout.readline() for _ in range(lines))
+        (self.address,) = LISTENING.findall(shown)
+        return shown
 
     def leave(self) -> None:
         for process in self.served:

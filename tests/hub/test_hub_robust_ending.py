@@ -1,9 +1,11 @@
 """SIGTERM under load: what is answered is whole, and what is done is answered."""
 
+import fcntl
 import http.client
 import json
 import signal
 import socket
+import termios
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -98,6 +100,11 @@ def test_what_is_done_is_answered_and_what_is_answered_is_whole(
     assert found == load.published
 
 
+def has_arrived(connection: socket.socket) -> bool:
+    """Whether the other end's kernel has all that was sent; it may not be read yet."""
+    return not any(fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4)))
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_requests_that_were_sent_before_it_are_answered(
     hub: HubProcess, workers: str
@@ -113,6 +120,7 @@ def test_requests_that_were_sent_before_it_are_answered(
         ]
         for each in opened:
             each.sendall(asked)
+        until(lambda: all(map(has_arrived, opened)))
         assert hub.stop() == 0
         answers = [read_all(each) for each in opened]
     assert [statuses(each) for each in answers] == [[200]] * 60

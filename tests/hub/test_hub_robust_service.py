@@ -1,22 +1,26 @@
 """A hub under those who are slow, greedy or in the way serves the others."""
 
+import itertools
 import json
+import os
 import resource
 import socket
-import statistics
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hub_process import HubProcess
-from hub_witness import Member, expect, member, prepared_hub, talk_to
-from spec.hub_client import client_of
+from hub_witness import Member, Talk, expect, member, prepared_hub, talk_to
 
 ARTIFACTS = "/api/v1/artifacts"
 SEARCH = f"{ARTIFACTS}/search"
+
+ATTEMPTS = 10
+"""On a busy machine who came earlier may be done before readers have come at all."""
+
+ROUNDS = 4
 
 
 class Stage:
@@ -40,20 +44,23 @@ class Stage:
             (self.hub.host, self.hub.port), timeout=20, source_address=(source, 0)
         )
 
-    def seconds(self, count: int = 20) -> list[float]:
-        """How long reads take, each on a connection of its own; all must succeed."""
-        found = []
+    def read(self, count: int = 5) -> None:
+        """Read, on a connection of its own each time; all must succeed."""
         for _ in range(count):
-            began = time.monotonic()
             with talk_to(self.hub) as talk:
                 expect(talk.ask("GET", SEARCH), 200)
-            found.append(time.monotonic() - began)
-        return found
+
+    def serves_readers_first(self, asked: list[Talk]) -> bool:
+        """Whether readers have their answers before the last of those who came earlier.
+
+        More than one of them: answers that go out together say nothing of an order.
+        """
+        self.read()
+        return not all(each.is_answered for each in asked)
 
     def push(self, who: Member, **fields: object) -> int:
-        body = {"name": f"of-{who.id}", "version": "1", "content": "{}"} | fields
         with talk_to(self.hub, who) as talk:
-            return talk.ask("POST", ARTIFACTS, body).status
+            return talk.ask("POST", ARTIFACTS, body_of(who, **fields)).status
 
 
 @pytest.fixture(scope="module")
@@ -63,27 +70,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     assert made.hub.stop() == 0
 
 
-@contextmanager
-def meanwhile(count: int, work: Callable[[int], None]) -> Iterator[None]:
-    """Have so many threads work over and over until the block ends."""
-    ends = threading.Event()
-
-    def over_and_over(number: int) -> None:
-        while not ends.is_set():
-            work(number)
-
-    threads = [
-        threading.Thread(target=over_and_over, args=(number,))
-        for number in range(count)
-    ]
-    for each in threads:
-        each.start()
-    try:
-        yield
-    finally:
-        ends.set()
-        for each in threads:
-            each.join(60)
+def body_of(who: Member, **fields: object) -> dict[str, object]:
+    return {"name": f"of-{who.id}", "version": "1", "content": "{}"} | fields
 
 
 STARTS = {
@@ -99,6 +87,16 @@ STARTS = {
 }
 
 
+def is_held(hub: HubProcess, opened: socket.socket) -> bool:
+    """Whether the hub's end of a connection is open."""
+    ends = [f"{port:04X}" for port in (hub.port, opened.getsockname()[1])]
+    rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    established = "01"
+    return [*ends, established] in [
+        [row[1].rpartition(":")[2], row[2].rpartition(":")[2], row[3]] for row in rows
+    ]
+
+
 @pytest.mark.parametrize("count", [120, 900])
 @pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
 def test_connections_that_get_nowhere_keep_nobody_waiting(
@@ -111,34 +109,39 @@ def test_connections_that_get_nowhere_keep_nobody_waiting(
             opened = stack.enter_context(stage.connect(f"127.0.2.{number // 250 + 1}"))
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             opened.sendall(start)
-        found = stage.seconds(10)
-    assert statistics.median(found) < 1
+        stage.read()
+        # Nobody had to be dropped for it.
+        assert is_held(stage.hub, opened)
 
 
 def test_logins_do_not_keep_readers_waiting(stage: Stage) -> None:
-    def log_in(_: int) -> None:
-        body = {"email": "nobody@example.com", "password": "wrong password"}
-        # Each time from another address: no rate limit stops them.
-        assert client_of(stage.hub).post("/api/v1/login", body).status in {401, 429}
+    body = {"email": "nobody@example.com", "password": "wrong password"}
 
-    with meanwhile(16, log_in):
-        found = stage.seconds(40)
-    assert statistics.median(found) < 0.25
+    def readers_are_first() -> bool:
+        with ExitStack() as stack:
+            # Each time from another address: no rate limit stops them.
+            asked = [stack.enter_context(talk_to(stage.hub)) for _ in range(16)]
+            for each in asked:
+                each.send("POST", "/api/v1/login", body)
+            found = stage.serves_readers_first(asked)
+            assert {each.answer().status for each in asked} <= {401, 429}
+        return found
+
+    assert any(readers_are_first() for _ in range(ATTEMPTS))
 
 
 SCHEMAS: dict[str, tuple[object, object]] = {
-    "a pattern without end": (
-        {"type": "string", "pattern": "^(a+)+$"},
-        "a" * 60 + "b",
-    ),
-    "huge memory": (
-        {"type": "string", "pattern": "(((a{1,250}){1,250}){1,250}){1,250}"},
-        "a" * 1000,
-    ),
+    "a pattern without end": ({"pattern": "^(a+)+$"}, "a" * 60 + "b"),
+    "huge memory": ({"pattern": "(a?){50000}" * 50}, "a"),
     "many branches": (
         {
             "$ref": "#/$defs/a",
-            "$defs": {"a": {"anyOf": [{"items": {"$ref": "#/$defs/a"}}] * 40}},
+            "$defs": {
+                "a": {
+                    "type": "array",
+                    "anyOf": [{"items": {"$ref": "#/$defs/a"}}] * 40,
+                }
+            },
         },
         [[[[[[1]]]]]],
     ),
@@ -152,40 +155,50 @@ def test_schemas_that_cost_much_do_not_keep_readers_waiting(
     # As many as are checked at once.
     who = [stage.member() for _ in range(2)]
 
-    def push(number: int) -> None:
-        status = stage.push(who[number], schema=schema, content=json.dumps(content))
-        assert status in {201, 400, 409, 429}
+    def readers_are_first() -> bool:
+        with ExitStack() as stack:
+            asked = [stack.enter_context(talk_to(stage.hub, each)) for each in who]
+            for owner, each in zip(who, asked, strict=True):
+                body = body_of(owner, schema=schema, content=json.dumps(content))
+                each.send("POST", ARTIFACTS, body)
+            found = stage.serves_readers_first(asked)
+            assert {each.answer().status for each in asked} == {400}
+        return found
 
-    with meanwhile(len(who), push):
-        found = stage.seconds(40)
-    assert statistics.median(found) < 0.25
+    assert any(readers_are_first() for _ in range(ATTEMPTS))
 
 
-def test_deep_content_does_not_keep_readers_waiting(stage: Stage) -> None:
-    who = [stage.member() for _ in range(8)]
+def processor_seconds(pid: int) -> float:
+    """What a process has had of the processor, in all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_deep_content_costs_no_more_than_other_content(stage: Stage) -> None:
     half = 131_072
 
-    def push(number: int) -> None:
-        content = "[" * half + "]" * half
-        assert stage.push(who[number], content=content) == 400
+    def cost(content: str) -> float:
+        before = processor_seconds(stage.hub.pid)
+        for _ in range(40):
+            assert stage.push(stage.owner, content=content) == 400
+        return processor_seconds(stage.hub.pid) - before
 
-    with meanwhile(8, push):
-        found = stage.seconds(40)
-    assert statistics.median(found) < 0.25
+    assert cost("[" * half + "]" * half) <= cost("[" + "1," * (half - 1) + "x")
 
 
 def test_flood_of_one_client_is_limited_and_another_is_served(stage: Stage) -> None:
     asked = b"GET /api/v1/artifacts/search HTTP/1.1\r\nHost: hub\r\n\r\n"
+    began = time.monotonic()
     with stage.connect("127.0.3.1") as flood:
         answers = b""
-        for turn in range(1, 17):
+        while answers.count(b"HTTP/1.1 429") < 400:
+            expected = answers.count(b"HTTP/1.1 ") + 100
             flood.sendall(asked * 100)
-            while answers.count(b"HTTP/1.1 ") < 100 * turn:
+            while answers.count(b"HTTP/1.1 ") < expected:
                 answers += flood.recv(1 << 20)
-        found = stage.seconds(10)
-    assert answers.count(b"HTTP/1.1 200") >= 1000
-    assert answers.count(b"HTTP/1.1 429") >= 400
-    assert statistics.median(found) < 0.25
+        seconds = time.monotonic() - began
+        stage.read()
+    assert 1000 <= answers.count(b"HTTP/1.1 200") <= 1000 + 17 * seconds + 1
 
 
 def kilobytes(pid: int) -> int:
@@ -260,10 +273,13 @@ def test_memory_and_descriptors_stay_as_they_are(tmp_path: Path, count: int) -> 
             expect(talk.ask("POST", ARTIFACTS, body), 201)
         pid = stage.hub.pid
         ask_many(stage, "small", 4000)
-        before = kilobytes(pid), descriptors(pid)
-        ask_many(stage, "small", count)
-        after = kilobytes(pid), descriptors(pid)
+        found = [(kilobytes(pid), descriptors(pid))]
+        for _ in range(ROUNDS):
+            ask_many(stage, "small", count // ROUNDS)
+            found.append((kilobytes(pid), descriptors(pid)))
     finally:
         stage.hub.stop()
-    assert after[0] - before[0] < 6 * 1024
-    assert abs(after[1] - before[1]) <= 4
+    # What leaks grows in each round; what a busy machine makes grow, in some.
+    grown = [(b[0] - a[0], b[1] - a[1]) for a, b in itertools.pairwise(found)]
+    assert min(memory for memory, _ in grown) < 6 * 1024 / ROUNDS
+    assert min(files for _, files in grown) <= 4 / ROUNDS

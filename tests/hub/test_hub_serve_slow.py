@@ -5,17 +5,21 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
 from hub_web import RunningWeb, served, statuses
 
 from redlane_hub.server.connection_limit import ConnectionLimit
-from redlane_hub.server.web import CHANNEL_SECONDS, MOST_OF_ONE_CLIENT
+from redlane_hub.server.web import MOST_OF_ONE_CLIENT
 from redlane_hub.server.worker_pools import READERS
 
 PATIENCE = 0.4
+"""The server's, where it does no harm that a busy machine makes all clients slow."""
+MUCH_PATIENCE = 5.0
+UNENDING = 3600.0
+"""So that nobody is dropped: what comes then did not come because somebody was."""
 HALF_HEAD = b"GET /a HTTP/1.1\r\nHost: hub\r\nX: "
 HALF_BODY = b"POST /a HTTP/1.1\r\nHost: hub\r\nContent-Length: 90000\r\n\r\nabc"
 HALF_CHUNK = (
@@ -24,6 +28,8 @@ HALF_CHUNK = (
 WHOLE = b"GET /whole HTTP/1.1\r\nHost: hub\r\n\r\n"
 LAST = b"GET /last HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n\r\n"
 LARGE = b"x" * 4_000_000
+
+MANY_DROPS = 1200
 
 
 def large(_environ: dict[str, Any], start_response: Any) -> list[bytes]:
@@ -50,21 +56,15 @@ def large_and_hasty() -> Iterator[RunningWeb]:
 
 @pytest.fixture
 def patient() -> Iterator[RunningWeb]:
-    with served(middling) as running:
+    with served(middling, idle_seconds=UNENDING) as running:
         yield running
 
 
-def is_closed(connection: socket.socket, seconds: float) -> bool:
-    """Whether the other end closes within that time."""
-    connection.settimeout(seconds)
-    try:
+def read_to_the_end(connection: socket.socket) -> None:
+    """Read until the other end has closed."""
+    with suppress(ConnectionError):
         while connection.recv(65536):
             pass
-    except TimeoutError:
-        return False
-    except ConnectionError:
-        return True
-    return True
 
 
 STARTS = {
@@ -84,7 +84,7 @@ def test_client_that_says_nothing_more_is_dropped(
 ) -> None:
     with hasty.connect() as connection:
         connection.sendall(start)
-        assert is_closed(connection, 5)
+        read_to_the_end(connection)
 
 
 @pytest.mark.parametrize(
@@ -93,22 +93,22 @@ def test_client_that_says_nothing_more_is_dropped(
 def test_client_that_drips_is_dropped(hasty: RunningWeb, start: bytes) -> None:
     with hasty.connect() as connection:
         connection.sendall(start)
-        began = time.monotonic()
         connection.settimeout(PATIENCE / 8)
-        while time.monotonic() - began < 10:
-            try:
+        with suppress(ConnectionError):
+            for _ in range(MANY_DROPS):
                 connection.sendall(b"a")
-                if not connection.recv(1):
-                    break
-            except TimeoutError:
-                continue
-            except ConnectionError:
-                break
-        assert time.monotonic() - began < 10
+                with suppress(TimeoutError):
+                    if not connection.recv(1):
+                        return
+            pytest.fail("it was never dropped")
 
 
-def test_body_that_takes_long_but_moves_is_taken(hasty: RunningWeb) -> None:
-    with hasty.connect() as connection:
+def test_body_that_takes_long_but_moves_is_taken() -> None:
+    with (
+        served(idle_seconds=MUCH_PATIENCE) as running,
+        running.connect() as connection,
+    ):
+        began = time.monotonic()
         connection.sendall(HALF_BODY)
         left = 90_000 - 3
         pause = threading.Event()
@@ -116,7 +116,8 @@ def test_body_that_takes_long_but_moves_is_taken(hasty: RunningWeb) -> None:
             part = min(left, 5000)
             connection.sendall(b"a" * part)
             left -= part
-            pause.wait(PATIENCE / 6)
+            pause.wait(MUCH_PATIENCE / 12)
+        assert time.monotonic() - began > MUCH_PATIENCE
         assert statuses(connection.recv(65536)) == [200]
 
 
@@ -128,15 +129,12 @@ def test_client_that_does_not_read_is_dropped(
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall(WHOLE * requests)
         # Nothing is read, so only what is sent can tell that the server has closed.
-        began = time.monotonic()
         pause = threading.Event()
-        while time.monotonic() - began < 10:
-            try:
+        with suppress(ConnectionError):
+            for _ in range(MANY_DROPS):
                 connection.sendall(b"G")
-            except ConnectionError:
-                break
-            pause.wait(0.05)
-        assert time.monotonic() - began < 10
+                pause.wait(PATIENCE / 8)
+            pytest.fail("it was never dropped")
 
 
 def test_clients_that_do_not_read_hold_no_thread(patient: RunningWeb) -> None:
@@ -145,15 +143,14 @@ def test_clients_that_do_not_read_hold_no_thread(patient: RunningWeb) -> None:
             connection = stack.enter_context(patient.connect())
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             connection.sendall(WHOLE * 100)
-        began = time.monotonic()
         assert len(patient.ask(LAST)) > 300_000
-        assert time.monotonic() - began < CHANNEL_SECONDS
 
 
-def test_pipelined_requests_are_answered_in_order(hasty: RunningWeb) -> None:
+def test_pipelined_requests_are_answered_in_order() -> None:
     paths = [f"/{number}" for number in range(200)]
     asked = "".join(f"GET {path} HTTP/1.1\r\nHost: hub\r\n\r\n" for path in paths)
-    answer = hasty.ask(asked.encode() + LAST)
+    with served() as running:
+        answer = running.ask(asked.encode() + LAST)
     assert re.findall(rb"(/\w+) 0", answer) == [*map(str.encode, paths), b"/last"]
 
 
@@ -162,17 +159,15 @@ def test_pipelined_requests_are_answered_in_order(hasty: RunningWeb) -> None:
     "start", [b"", HALF_HEAD, HALF_BODY], ids=["none", "head", "body"]
 )
 def test_half_open_connections_do_not_stop_it(count: int, start: bytes) -> None:
-    with served() as running, ExitStack() as stack:
+    with served(idle_seconds=UNENDING) as running, ExitStack() as stack:
         for number in range(count):
             # As many as one client may have, from each of several addresses.
             source = f"127.0.1.{number // MOST_OF_ONE_CLIENT}"
             connection = socket.create_connection(
-                running.address, timeout=10, source_address=(source, 0)
+                running.address, timeout=60, source_address=(source, 0)
             )
             stack.enter_context(connection).sendall(start)
-        began = time.monotonic()
         assert statuses(running.ask(LAST)) == [200]
-        assert time.monotonic() - began < CHANNEL_SECONDS
 
 
 def test_clients_that_only_ask_make_room() -> None:
@@ -185,20 +180,22 @@ def test_clients_that_only_ask_make_room() -> None:
 
 
 @pytest.mark.parametrize(
-    "start", [b"", HALF_HEAD, HALF_BODY], ids=["none", "head", "body"]
+    ("start", "rest"),
+    [(b"", WHOLE), (HALF_HEAD, b"x\r\n\r\n"), (HALF_BODY, b"x" * 89_997)],
+    ids=["none", "head", "body"],
 )
-def test_one_client_makes_room_for_itself(start: bytes) -> None:
-    with served() as running, ExitStack() as stack:
+def test_one_client_makes_room_for_itself(start: bytes, rest: bytes) -> None:
+    with served(idle_seconds=UNENDING) as running, ExitStack() as stack:
         opened = []
         for _ in range(900):
             connection = stack.enter_context(running.connect())
             connection.sendall(start)
             opened.append(connection)
-        began = time.monotonic()
         assert statuses(running.ask(LAST)) == [200]
-        assert time.monotonic() - began < CHANNEL_SECONDS
-        assert is_closed(opened[0], 1)
-        assert not is_closed(opened[-1], 0.1)
+        read_to_the_end(opened[0])
+        # The last one is served as if nothing had been.
+        opened[-1].sendall(rest)
+        assert statuses(opened[-1].recv(65536)) == [200]
 
 
 class Guest:

@@ -6,7 +6,6 @@ import json
 import re
 import resource
 import signal
-import socket
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,12 +102,10 @@ def test_full_disk_fails_who_writes_and_nobody_else(hub: HubProcess) -> None:
 
 
 def test_metrics_are_of_all_processes_and_of_this_machine(hub: HubProcess) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    hub.start("--workers", "2", "--metrics-listen", f"127.0.0.1:{port}")
+    hub.start("--workers", "2", "--metrics-listen", "127.0.0.1:0")
     for _ in range(20):
         assert health(hub) == 200
-    text = fetch(port, "/metrics")
+    text = fetch(hub.metrics_port, "/metrics")
     counted = re.search(
         r'_requests_total\{operation="GET /health",status="2xx"\} (\d+)', text
     )
@@ -118,7 +115,7 @@ def test_metrics_are_of_all_processes_and_of_this_machine(hub: HubProcess) -> No
     assert "redlane_hub_mail_queue_length 0" in text
     assert int(float(re.findall(r"_database_bytes (\d+)", text)[0])) > 0
     assert 'request_seconds_bucket{operation="GET /health",le="+Inf"} 20' in text
-    assert "look at /metrics" in fetch(port, "/health")
+    assert "look at /metrics" in fetch(hub.metrics_port, "/health")
     connection = http.client.HTTPConnection(hub.host, hub.port, timeout=SECONDS)
     connection.request("GET", "/metrics")
     assert connection.getresponse().status == 404

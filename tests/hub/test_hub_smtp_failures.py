@@ -125,7 +125,9 @@ def test_slow_server_is_left_in_time_under_tls(certificate: Certificate) -> None
 
     with scripted_server(talk) as port:
         slow = mailer(
-            f"smtps://127.0.0.1:{port}", tls=certificate.client_context(), seconds=0.3
+            f"smtps://127.0.0.1:{port}",
+            tls=certificate.client_context(),
+            seconds=5.0,  # a busy machine has come as far as TLS by then
         )
         with pytest.raises(MailError, match="too long"):
             slow.send("ann@example.org", "Hello", "A text.")
@@ -146,7 +148,7 @@ def test_what_is_no_smtp_is_a_mail_error(garbage: bytes) -> None:
 
 
 def test_no_thread_is_left_behind() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with mail_server() as server:
         mailer(server.url).send("ann@example.org", "Hello", "A text.")
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before

@@ -53,6 +53,8 @@ def serve(
         fields = {"version": __version__, "workers": settings.workers}
         _log.info("The hub listens.", extra=fields)
         notifier.ready()
+        for each in shared.metrics_listeners:
+            announce(f"redlane-hub: metrics at {url_of(each)}/metrics")
         announce(f"redlane-hub: listening on {places}")
 
     if settings.workers == 1:
