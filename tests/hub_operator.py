@@ -6,7 +6,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hub_process import HUB, hub_environment
+from hub_process import hub_environment, run_hub
 
 from redlane_hub.cli.demo_telling import tell_story
 from redlane_hub.settings import Settings
@@ -21,16 +21,8 @@ def operate(
     *arguments: str | Path, directory: Path | None = None, **settings: str
 ) -> Done:
     """Run `redlane-hub` to its end; settings are environment variables."""
-    return subprocess.run(
-        [HUB, *arguments],
-        cwd=directory,
-        env=hub_environment(settings) | {"LC_ALL": "C.UTF-8"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    environment = hub_environment(settings) | {"LC_ALL": "C.UTF-8"}
+    return run_hub(*arguments, env=environment, cwd=directory)
 
 
 def demo_hub(directory: Path) -> Path:

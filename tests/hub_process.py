@@ -11,24 +11,39 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-__all__ = ["HUB", "HubProcess", "hub_environment"]
+from preloaded import run_preloaded
+
+__all__ = ["HUB", "HubProcess", "hub_environment", "run_hub"]
 
 HUB = Path(sys.executable).with_name("redlane-hub")
 START_DEADLINE = 30.0
 """How long a hub may take until it listens, in seconds."""
+COMMAND_DEADLINE = 60.0
+"""How long an operator's command may take, in seconds."""
 STOP_DEADLINE = 20.0
 """How long a hub may take until it has ended, in seconds."""
 LISTENING = re.compile(r"listening on \S*?([^\s/]+):(\d+)")
+METRICS = re.compile(r"metrics at \S*?:(\d+)/metrics")
 
 
 def hub_environment(settings: Mapping[str, str]) -> dict[str, str]:
     """This environment without its own hub settings, and with the given ones.
-METRICS = re.compile(r"metrics at \S*?:(\d+)/metrics")
 
     The names are given without their prefix: `secret` is `REDLANE_HUB_SECRET`.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("REDLANE_")}
     return kept | {f"REDLANE_HUB_{k.upper()}": v for k, v in settings.items()}
+
+
+def run_hub(
+    *arguments: str | Path, env: Mapping[str, str], cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run one of the hub's commands to its end, from a process that has imported it."""
+    words = [os.fspath(each) for each in (HUB, *arguments)]
+    code, out, err = run_preloaded(
+        words, b"", env, cwd or Path.cwd(), COMMAND_DEADLINE, HUB.name
+    )
+    return subprocess.CompletedProcess(words, code, out.decode(), err.decode())
 
 
 class HubProcess:
@@ -47,6 +62,7 @@ class HubProcess:
         """What starts the hub, if something else is to."""
         self.host = ""
         self.port = 0
+        self.metrics_port = 0
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -62,7 +78,6 @@ class HubProcess:
 
     def start(self, *arguments: str, listen: str = "127.0.0.1:0") -> None:
         """Serve; returns once the hub says that it listens."""
-        self.metrics_port = 0
         self.launch(*arguments, listen=listen)
         assert self._process is not None
         assert self._process.stdout is not None
@@ -72,6 +87,8 @@ class HubProcess:
         )
         reader.start()
         while (line := _next_line(lines)) is not None:
+            if found := METRICS.search(line):
+                self.metrics_port = int(found[1])
             if found := LISTENING.search(line):
                 self.host, self.port = found[1], int(found[2])
                 return
@@ -87,8 +104,6 @@ class HubProcess:
             self._process = subprocess.Popen(
                 [*self.prefix, str(HUB), "serve", *where, *arguments],
                 stdin=subprocess.DEVNULL,
-            if found := METRICS.search(line):
-                self.metrics_port = int(found[1])
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
@@ -111,15 +126,8 @@ class HubProcess:
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """One operator's command on the hub's database."""
-        return subprocess.run(
-            [str(HUB), *arguments, "--database", str(self.database)],
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env=hub_environment(self.settings),
-            timeout=START_DEADLINE,
-        )
+        environment = hub_environment(self.settings)
+        return run_hub(*arguments, "--database", self.database, env=environment)
 
     def approve(self, email: str) -> None:
         """Let an account publish and endorse."""

@@ -1,4 +1,4 @@
-"""The command `redlane` without the half second that Python takes to import it.
+"""The commands without the half second that Python takes to import each.
 
 Each is forked from a process that has imported what the commands need. Commands that
 look at how they themselves were started are to be started really.
@@ -25,21 +25,35 @@ __all__ = ["Ended", "run_preloaded"]
 Ended = tuple[int, bytes, bytes]
 """The exit status of a command, and what it wrote."""
 
-_IMPORTED = (
-    "redlane.cli.config",
-    "redlane.cli.daemon",
-    "redlane.cli.events",
-    "redlane.cli.plugins",
-    "redlane.cli.reload",
-    "redlane.cli.review",
-    "redlane.cli.session",
-    "redlane.cli.validate",
-    "redlane.daemon.service",
-    "redlane_match_executable",
-    "redlane_match_mcp",
-    "redlane_match_regex",
-    "redlane_match_simple",
-)
+_IMPORTED = {
+    "redlane": (
+        "redlane.cli.main",
+        "redlane.cli.config",
+        "redlane.cli.daemon",
+        "redlane.cli.events",
+        "redlane.cli.plugins",
+        "redlane.cli.reload",
+        "redlane.cli.review",
+        "redlane.cli.session",
+        "redlane.cli.validate",
+        "redlane.daemon.service",
+        "redlane_match_executable",
+        "redlane_match_mcp",
+        "redlane_match_regex",
+        "redlane_match_simple",
+    ),
+    "redlane-hub": (
+        "redlane_hub.cli.main",
+        "redlane_hub.cli.accounts",
+        "redlane_hub.cli.backup",
+        "redlane_hub.cli.demo_telling",
+        "redlane_hub.cli.migrate",
+        "redlane_hub.cli.secrets",
+        "redlane_hub.cli.settings",
+    ),
+}
+"""What each command imports; the first one has `main`."""
+_PROGRAM = "PRELOADED_PROGRAM"
 
 
 def run_preloaded(
@@ -48,8 +62,9 @@ def run_preloaded(
     env: Mapping[str, str],
     cwd: Path,
     timeout: float,
+    program: str = "redlane",
 ) -> Ended:
-    """Run `redlane WORDS…`, as subprocess.run would with its output captured.
+    """Run `PROGRAM WORDS…`, as subprocess.run would with its output captured.
 
     Raises subprocess.TimeoutExpired, once the command has been killed.
     """
@@ -63,7 +78,7 @@ def run_preloaded(
     )
     theirs = (child_in, child_out, child_err)
     head = json.dumps(request).encode(errors="surrogateescape")
-    process = _server().fork(head, theirs)
+    process = _server(program).fork(head, theirs)
     for each in theirs:
         os.close(each)
     streams = _Streams(our_in, stdin, our_out, our_err)
@@ -112,8 +127,9 @@ class _Streams:
 
 
 @cache
-def _server() -> ForkServer:
-    return ForkServer(Path(__file__), {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"})
+def _server(program: str) -> ForkServer:
+    env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", _PROGRAM: program}
+    return ForkServer(Path(__file__), env)
 
 
 def _become(request: Mapping[str, Any]) -> None:
@@ -137,9 +153,6 @@ def _stream(
 
 
 if __name__ == "__main__":
-    for _name in _IMPORTED:
-        importlib.import_module(_name)
-    from redlane.cli.main import main
-
+    _modules = [*map(importlib.import_module, _IMPORTED[os.environ[_PROGRAM]])]
     _become(json.loads(serve(int(sys.argv[1]))[0]))
-    sys.exit(main())
+    sys.exit(_modules[0].main())
