@@ -4,6 +4,7 @@ A program of its own, that `redlane run` starts: what it knows of the proxy is w
 environment says.
 """
 
+import asyncio
 import base64
 import json
 import os
@@ -84,19 +85,22 @@ def stream(told: Told) -> dict[str, Any]:
 
 def websocket(told: Told) -> dict[str, Any]:
     """Send messages, each answered by as many as `replies` says."""
+    return asyncio.run(_websocket(told))
+
+
+async def _websocket(told: Told) -> dict[str, Any]:
+    """In one thread: with two, of which one reads and one writes, TLS may get stuck."""
+    from websockets.asyncio.client import connect  # noqa: PLC0415  # as above
     from websockets.exceptions import ConnectionClosed  # noqa: PLC0415  # as above
-    from websockets.sync.client import connect  # noqa: PLC0415  # as above
 
     replies: list[dict[str, Any]] = []
-    with connect(told["url"], open_timeout=TIMEOUT, max_size=None) as link:
+    async with connect(told["url"], open_timeout=TIMEOUT, max_size=None) as link:
         try:
             for message in told["messages"]:
-                if isinstance(message, list):
-                    link.send(map(_said, message))
-                else:
-                    link.send(_said(message))
+                is_one = not isinstance(message, list)
+                await link.send(_said(message) if is_one else [*map(_said, message)])
                 for _ in range(told.get("replies", 1)):
-                    got = link.recv(timeout=TIMEOUT)
+                    got = await asyncio.wait_for(link.recv(), TIMEOUT)
                     kind = "text" if isinstance(got, str) else "bytes"
                     data = got.encode() if isinstance(got, str) else got
                     replies.append({kind: _text(data)})
