@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from redlane.contexts.shell.content import ShellContent
+from redlane.contexts.shell.grammar.reader import CommandReader, read
+from redlane.contexts.shell.grammar.syntax import Pipeline, Simple
+from redlane.contexts.shell.grammar.words import TooComplex
 from redlane.model.content import Reader
 from redlane.model.policy import Action
 
@@ -47,6 +50,33 @@ def test_any_pieces_of_shell_can_be_read(pieces: list[str], between: str) -> Non
     content = ShellContent(between.join(pieces).encode(), cwd="/nowhere")
     assert patterns(content)
     assert len(content.views(Action.BLOCK, Reader.CHECKER)) <= len(patterns(content))
+
+
+def commands_of(pipelines: list[Pipeline]) -> set[str]:
+    """Each simple command, and what each compound one has besides its body."""
+    found: set[str] = set()
+    waiting = list(pipelines)
+    while waiting:
+        for stage in waiting.pop().stages:
+            if isinstance(stage, Simple):
+                found.add(repr(stage))
+            else:
+                found.add(f"{stage.opener} {stage.function} {stage.values}")
+                waiting += stage.body
+    return found
+
+
+@given(st.integers(0, 10**9), st.integers(1, 5))
+@settings(max_examples=examples(300), deadline=None)
+def test_dialects_are_read_as_if_each_were_read_whole(seed: int, texts: int) -> None:
+    """Only the stretches that they read otherwise are read twice."""
+    chance = random.Random(seed)
+    text = "\n".join(script(chance, braces=False) for _ in range(texts))
+    try:
+        both = [CommandReader(text, posix=posix).commands() for posix in (False, True)]
+    except TooComplex:
+        return
+    assert commands_of(read(text)) == commands_of(both[0] + both[1])
 
 
 @pytest.mark.parametrize("piece", [*PIECES, "a;", "a|", "a&&", "f(){ f;};", "a=$a$a;"])

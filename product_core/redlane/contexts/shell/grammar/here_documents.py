@@ -35,15 +35,14 @@ def read_bodies(reader: WordReader, pending: list[HereDocument]) -> None:
         start = reader.pos
         lines, end = _lines(reader, str(word), each, literal=literal)
         body = "".join(lines)
+        if literal:
+            each.redirection.target = body
+        else:
+            each.redirection.target = reader.inner(body).here_document()
         if end is None or doubtful:
             reader.look_ahead(len(reader.text) - start)
         else:
             reader.pos = end
-        if not literal:
-            inner = type(reader)(body, reader.depth + 1, posix=reader.posix)
-            each.redirection.target = inner.here_document()
-        else:
-            each.redirection.target = body
 
 
 def _lines(

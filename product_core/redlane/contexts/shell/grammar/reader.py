@@ -6,6 +6,9 @@ no shell would accept is read on anyhow.
 """
 
 import re
+from bisect import bisect_right
+from collections.abc import Callable
+from functools import partial
 
 from redlane.contexts.shell.grammar.compound import (
     CLOSERS,
@@ -17,6 +20,7 @@ from redlane.contexts.shell.grammar.syntax import (
     Arithmetic,
     Assignment,
     Group,
+    Parameter,
     Pipeline,
     Redirection,
     Simple,
@@ -44,24 +48,60 @@ _RESERVED = frozenset(
 )
 _TIMED_GROUP = re.compile(r"(?:\s+-\S+)*\s+(?=[({]|(?:if|for|while|until|case|!)\s)")
 _PLAIN_WORDS = re.compile(r"(?:[ \t]+[A-Za-z0-9_./:@%+~^-]+)+(?=[ \t\n|&;]|$)")
+_OTHER_EXIT = re.compile(
+    r"\bex(?:it|ec)[ \t]*\(|\bfunction\s+ex(?:it|ec)\b|\balias\b|\bshopt\b"
+)
 _BEFORE_COMMENT = frozenset(" \t\n;|&()<>`")
-_DIALECTS_DIFFER = re.compile(r"\$'|\$\[|\(\(|&>|(?s:\$\(.*<<)")
 
 
-def read(text: str, depth: int = 0) -> list[Pipeline]:
+def read(text: str, depth: int = 0, *, is_file: bool = False) -> list[Pipeline]:
     """The pipelines of `text`; raises TooComplex when a bound is passed.
 
-    Where a plain POSIX shell would read quotes otherwise than bash, both readings
-    count.
+    Where a plain POSIX shell would read otherwise than bash, both readings count. Of a
+    file nothing is read behind an `exit` that always comes: an archive may follow.
     """
-    found = CommandReader(text, depth).commands()
-    if _DIALECTS_DIFFER.search(text):
-        found += CommandReader(text, depth, posix=True).commands()
+    reader = CommandReader(text, depth, ends_at_exit=is_file)
+    return reader.commands() + _as_posix(reader)
+
+
+def _as_posix(bash: "CommandReader") -> list[Pipeline]:
+    """The stretches that the dialects read otherwise, as the other one reads them.
+
+    Each begins between two commands, and ends where both are between two commands.
+    """
+    found: list[Pipeline] = []
+    seams = [0, *bash.seams]
+    shared = frozenset(seams)
+    reader = CommandReader(bash.text, bash.depth, posix=True)
+    for place in bash.dialects:
+        if place >= reader.pos:
+            reader.pos = seams[bisect_right(seams, place) - 1]
+            reader.stops = partial(_is_shared_behind, place, shared)
+            found += reader.commands()
     return found
 
 
 class CommandReader(CompoundReader):
-    """Reads commands; see the module."""
+    """Reads commands; see the module.
+
+    `seams` are the places between two lines where nothing is open. At one that `stops`
+    says so, or behind an `exit` if that ends the text, reading ends.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        depth: int = 0,
+        *,
+        posix: bool = False,
+        ends_at_exit: bool = False,
+    ) -> None:
+        super().__init__(text, depth, posix=posix)
+        self.seams: list[int] = []
+        self.stops: Callable[[int], bool] = _never
+        self._base = depth
+        self._ends_at_exit = ends_at_exit and not _OTHER_EXIT.search(text)
+        self._has_ended = False
 
     def commands(self, closer: str = "") -> list[Pipeline]:
         """Read commands up to and over `closer`; without one, the whole text."""
@@ -69,7 +109,8 @@ class CommandReader(CompoundReader):
         bottom = OpenCompound(Group(""))
         self._frames, self._simple, self._last = [bottom], None, None
         self._function, self._here = "", []
-        while self.pos < len(self.text):
+        self._has_ended = False
+        while self.pos < len(self.text) and not self._has_ended:
             if self._step(closer):
                 break
         while len(self._frames) > 1:
@@ -77,6 +118,8 @@ class CommandReader(CompoundReader):
         self._end_pipeline(conditional=False)
         unread = self._here
         self._frames, self._simple, self._last, self._function, self._here = saved
+        if unread:
+            self.differs()
         if self.posix:  # there a body may begin after the substitution around it
             self._here = [*self._here, *unread]
         return bottom.group.body
@@ -108,7 +151,10 @@ class CommandReader(CompoundReader):
     def _operator(self, closer: str) -> bool:
         """Read a redirection or a separator, or else a word."""
         redirection = _REDIRECTION.match(self.text, self.pos)
-        if redirection and not (self.posix and self.text.startswith("&", self.pos)):
+        is_bashs = redirection and self.text.startswith("&", self.pos)
+        if is_bashs:
+            self.differs()
+        if redirection and not (self.posix and is_bashs):
             self.pos = redirection.end()
             self._redirect(redirection["fd"] or "", redirection["operator"])
             return False
@@ -117,17 +163,42 @@ class CommandReader(CompoundReader):
             return self._word(closer)
         self.pos = separator.end()
         sign = separator.group().replace("\\\n", "")
+        ends = sign == "\n" and self._is_last()
         if sign in ("|", "|&"):
             self._end_command()
         elif sign != "\n" or not self._awaits_command():
             self._end_pipeline(conditional=sign in ("&&", "||"))
-        if sign == "\n" and self._here:
-            read_bodies(self, self._here)
-            self._here = []
+        if sign == "\n":
+            self._end_line(ends=ends)
         frame = self._frames[-1]
         if frame.group.opener == "case" and sign in (";;", ";&", ";;&"):
             frame.in_pattern = True
         return False
+
+    def _end_line(self, *, ends: bool) -> None:
+        """Read what follows the line; see whether anything is open there."""
+        if self._here:
+            read_bodies(self, self._here)
+            self._here = []
+        if self.depth == self._base and len(self._frames) == 1:
+            pipeline = self._frames[0].pipeline
+            is_open = self._function or pipeline.stages or pipeline.conditional
+            if not (is_open or self._simple):
+                self.seams.append(self.pos)
+                self._has_ended = ends or self.stops(self.pos)
+
+    def _is_last(self) -> bool:
+        """Whether the command that is being read is the last that the shell runs."""
+        if not self._ends_at_exit or self._simple is None or len(self._frames) > 1:
+            return False
+        pipeline, simple = self._frames[0].pipeline, self._simple
+        if pipeline.stages or pipeline.conditional:
+            return False
+        if (
+            simple.redirections or simple.assignments
+        ):  # these may fail, and bash goes on
+            return False
+        return _is_exit(simple.words) or _is_replacement(simple.words)
 
     def _redirect(self, descriptor: str, operator: str) -> None:
         operator = operator.replace("\\\n", "")
@@ -254,6 +325,7 @@ class CommandReader(CompoundReader):
         self.pos += 1
         sum_may_follow = self._simple is None and not self.posix
         if sum_may_follow and self.text.startswith("(", self.pos):
+            self.differs()
             inside = self.arithmetic()
             if inside is not None:
                 part = Arithmetic(inside, self.text[start : self.pos])
@@ -263,3 +335,33 @@ class CommandReader(CompoundReader):
                 return
         self._end_command()
         self._open(Group("("))
+
+
+def _is_shared_behind(place: int, shared: frozenset[int], seam: int) -> bool:
+    return seam > place and seam in shared
+
+
+def _never(_: int) -> bool:
+    return False
+
+
+def _is_exit(words: list[Word]) -> bool:
+    """Whether it is `exit`, with a status or without: with two words bash goes on."""
+    if words[:1] != ["exit"] or len(words) > len(("exit", "status")):
+        return False
+    return len(words) == 1 or _is_status(words[1])
+
+
+def _is_status(word: Word) -> bool:
+    if isinstance(word, str):
+        return word.isdigit()
+    parts = [part for part in word if part]
+    return len(parts) == 1 and isinstance(parts[0], Parameter) and parts[0].name == "?"
+
+
+def _is_replacement(words: list[Word]) -> bool:
+    """Whether it is `exec` with a program: where that fails, the shell ends as well."""
+    return words[:1] == ["exec"] and any(
+        isinstance(word, str) and word and not word.startswith("-")
+        for word in words[1:2]
+    )

@@ -6,6 +6,7 @@ bounded look ahead at arithmetic), and never raises but for `TooComplex`.
 
 import re
 from abc import abstractmethod
+from typing import Self
 
 from redlane.contexts.shell.grammar.ansi import decode_escapes
 from redlane.contexts.shell.grammar.syntax import (
@@ -59,7 +60,22 @@ class WordReader:
         self.pos = 0
         self.depth = depth
         self.posix = posix
+        self.dialects: list[int] = []
+        self.outer: WordReader | None = None
         self._look_ahead = 4 * len(text) + 10_000
+
+    def inner(self, text: str) -> Self:
+        """A reader of a text inside this one's, one level deeper."""
+        reader = type(self)(text, self.depth + 1, posix=self.posix)
+        reader.outer = self
+        return reader
+
+    def differs(self) -> None:
+        """Note in the outermost text that other shells read otherwise from here."""
+        reader: WordReader = self
+        while reader.outer is not None:
+            reader = reader.outer
+        reader.dialects.append(reader.pos)
 
     @abstractmethod
     def commands(self, closer: str = "") -> list[Pipeline]:
@@ -176,7 +192,7 @@ class WordReader:
             r"\1",
             self.text[start + 1 : end],
         )
-        body = type(self)(inside, self.depth + 1, posix=self.posix).commands()
+        body = self.inner(inside).commands()
         source = self.text[start : self.pos]
         parts.append(Substitution("$", body, source, quoted))
 
@@ -196,10 +212,12 @@ class WordReader:
             self.pos = begin + 1
             parts.append(self._parameter(start, quoted=quoted))
         elif mark == "[" and not self.posix:
+            self.differs()
             self.pos = begin + 1
             inside = _joined(self._until("]", quoted=True))
             parts.append(Arithmetic(inside, text[start : self.pos], quoted))
         elif mark == "'" and not quoted and not self.posix:
+            self.differs()
             found = _ANSI_QUOTED.match(text, begin + 1)
             self.pos = (found.end() if found else len(text)) + 1
             parts.append(decode_escapes(found.group() if found else ""))
@@ -223,7 +241,7 @@ class WordReader:
     def _bounded(self, start: int, end: int, *, quoted: bool) -> Part:
         """A `$((` that is no arithmetic ends where its parenthesis does."""
         inside = self.text[self.pos : end]
-        body = type(self)(inside, self.depth + 1, posix=self.posix).commands()
+        body = self.inner(inside).commands()
         self.pos = end + 1
         return Substitution("$", body, self.text[start : self.pos], quoted)
 
@@ -234,11 +252,12 @@ class WordReader:
             return None
         inside = self.text[self.pos + 1 : end]
         self.pos = end + 2
-        return type(self)(inside, self.depth + 1, posix=self.posix).here_document()
+        return self.inner(inside).here_document()
 
     def _matching(self, start: int) -> int | None:
         """Where the parenthesis at `start` closes, as far as it pays to look."""
         depth = 0
+        self.differs()
         pattern = _MATCHED_PLAINLY if self.posix else _MATCHED
         for found in pattern.finditer(self.text, start):
             depth += found.lastgroup == "open"
