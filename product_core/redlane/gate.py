@@ -283,6 +283,7 @@ class Gate:
             restriction=verdict.restriction,
             score=verdict.score,
             answer_details=redact_details(verdict.details),
+            unknown_words=sum(each.unknown_words for each in request.contents),
         )
         self._events.append(event)
         return Judgement(verdict, event.id, latency, event.review)

@@ -8,6 +8,7 @@ import pytest
 from engine_samples import policy, rules
 from gate_bench import Bench, content
 
+from redlane.contexts.shell.content import ShellContent
 from redlane.model.policy import Context, Policy
 from redlane.model.verdict import Decision
 from redlane.state.concurrency import MOST_AT_ONCE
@@ -40,6 +41,16 @@ def test_verdict_is_recorded(make: Make) -> None:
     assert (event.content, event.ruleset) == ("some bad text", "digest")
     assert event.reason == "policy 'b' blocks this: it is bad"
     assert event.latency_ms == judgement.latency_ms
+
+
+def test_words_of_a_script_that_are_not_known_are_recorded(
+    make: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "s.sh").write_text("rm $x\n$y\n")
+    bench = make(policy("b", "Block", "bad"))
+    bench.gate.decide(ShellContent(b"sh s.sh", cwd=str(tmp_path)), bench.session)
+    (event,) = bench.events()
+    assert (event.verdict, event.unknown_words) == ("ALLOW", 2)
 
 
 @pytest.mark.parametrize("action", ["Allow", "Block", "Flag", "Modify"])

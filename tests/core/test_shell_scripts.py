@@ -7,7 +7,7 @@ import pytest
 from core.shell_views import views
 
 from redlane.contexts.shell.content import ShellContent
-from redlane.contexts.shell.expansion.scripts import MOST_BYTES
+from redlane.contexts.shell.expansion.scripts import MOST_SCRIPT_BYTES
 
 DANGER = "rm -rf x"
 RUNS = {
@@ -130,7 +130,8 @@ def test_devices_that_hold_nothing_of_their_own_are_no_problem(path: str) -> Non
 
 
 def test_script_too_long_to_be_judged_is_a_problem(tmp_path: Path) -> None:
-    (tmp_path / "s.sh").write_text("# padding\n" * (MOST_BYTES // 10 + 1) + DANGER)
+    with (tmp_path / "s.sh").open("wb") as file:
+        file.truncate(MOST_SCRIPT_BYTES + 1)
     content = ShellContent(b"bash s.sh", cwd=str(tmp_path))
     assert content.problem is not None
     assert "s.sh" in content.problem

@@ -53,6 +53,28 @@ def test_everyday_work_goes_on(command: str) -> None:
     assert verdict("developer", command).decision is Decision.ALLOW
 
 
+@pytest.mark.parametrize(
+    ("role", "decision"),
+    [("developer", Decision.ALLOW), ("strict", Decision.FLAG)],
+)
+def test_script_that_works_out_words_is_held_by_strict_alone(
+    role: str, decision: Decision, tmp_path: Path
+) -> None:
+    (tmp_path / "build.sh").write_text('rm -rf "$builddir"/*\n$CC -o hello hello.c\n')
+    content = ShellContent(b"sh build.sh", cwd=str(tmp_path))
+    assert judge(starter().ruleset, role, [content]).decision is decision
+
+
+@pytest.mark.parametrize("role", ["developer", "strict"])
+@pytest.mark.parametrize("command", commands("harmful_commands.json"))
+def test_harm_in_a_script_is_blocked_or_held(
+    role: str, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "s.sh").write_text(command)
+    content = ShellContent(b"bash s.sh", cwd=str(tmp_path))
+    assert judge(starter().ruleset, role, [content]).decision in STOPPED
+
+
 @pytest.mark.parametrize("command", commands("harmful_commands.json"))
 def test_observe_refuses_nothing(command: str) -> None:
     found = verdict("observe", command)

@@ -114,6 +114,14 @@ class Content(ABC):
         return ()
 
     @property
+    def unknown_words(self) -> int:
+        """How many words of scripts are known only when they run, in context Shell.
+
+        Counted as far as policies have looked.
+        """
+        return 0
+
+    @property
     def system_call(self) -> SystemCall | None:
         """The system call, in context Syscall."""
         return None

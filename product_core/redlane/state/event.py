@@ -18,7 +18,8 @@ class Event:
 
     `content`, `details` and `modified` are excerpts without secrets; `time` is UTC,
     ISO 8601. `score` and `answer_details`, in order of their names, are what the match
-    type of `policy` told besides.
+    type of `policy` told besides. `unknown_words` counts those of scripts that are
+    known only when they run.
     `prev` and `hash` chain the events of one session: `hash` covers all other fields.
     """
 
@@ -43,6 +44,7 @@ class Event:
     restriction: bool = False
     score: float | None = None
     answer_details: Mapping[str, object] = field(default_factory=dict)
+    unknown_words: int = 0
     prev: str = ""
     hash: str = ""
 

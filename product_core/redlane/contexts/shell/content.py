@@ -6,7 +6,7 @@ or script hides a command from them.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
@@ -42,6 +42,7 @@ class _Found(NamedTuple):
     checkers: Views
     problem: str | None
     commands: tuple[ShellCommand, ...]
+    unknown_words: int = 0
 
 
 class ShellContent(Content):
@@ -85,6 +86,11 @@ class ShellContent(Content):
         """Every simple command with its words, and what assignments and loops set."""
         return self._analysed().commands
 
+    @property
+    def unknown_words(self) -> int:
+        """The words in scripts that are known only when they run; 0 before a look."""
+        return 0 if self._found is None else self._found.unknown_words
+
     def views(self, action: Action, reader: Reader) -> Views:
         """The command as given; for Block and Flag also what is inside it."""
         if action in _OUTER:
@@ -105,10 +111,10 @@ class ShellContent(Content):
                 commands = (ShellCommand(words),)
                 self._found = _Found((self.data,), (self.data,), None, commands)
             else:
-                self._found = self._analyse()
+                self._found = self._analyse(self.disk)
         return self._found
 
-    def _analyse(self) -> _Found:
+    def _analyse(self, disk: Disk) -> _Found:
         """Walk every reading; what was found before a bound was passed still counts."""
         found, problem = Findings(), None
         text = self.data.decode(errors="replace")
@@ -118,7 +124,7 @@ class ShellContent(Content):
             for reading in readings(text):
                 if reading != text:
                     found.string(reading)
-                Analysis(found).text(reading, self._scope(found))
+                Analysis(found).text(reading, self._scope(found, disk))
         except TooComplex as bound:
             problem = f"the command cannot be judged: {bound}"
         except RecursionError:
@@ -126,24 +132,26 @@ class ShellContent(Content):
         strings = tuple(map(_encoded, found.strings))
         commands = map(_encoded, found.commands)
         given = readable(self.data)
+        unknown = _told(len(found.unknown))
         return _Found(
-            tuple(dict.fromkeys((given, *strings, *commands))),
+            tuple(dict.fromkeys((given, *strings, *commands, *unknown))),
             tuple(dict.fromkeys((self.data, *strings))),
             problem,
             (
                 ShellCommand(assigned=tuple(found.assigned)),
                 *map(ShellCommand, found.words),
             ),
+            len(found.unknown),
         )
 
-    def _scope(self, found: Findings) -> Scope:
+    def _scope(self, found: Findings, disk: Disk) -> Scope:
         given = [each.decode(errors="replace") for each in self.arguments]
         parameters = tuple(given[1:])
         scope = Scope(
             cwd=self.cwd,
             parameters=parameters,
             assigned=found.assigned,
-            disk=self.disk,
+            disk=disk,
         )
         if given:
             scope.name = given[0]
@@ -158,6 +166,12 @@ def _remember(scope: Scope, before: str) -> None:
     with suppress(TooComplex, RecursionError):
         Analysis(Findings(), LIGHT).text(before, scope)
     scope.assigned, scope.uncertain = counted, 0
+
+
+def _told(unknown_words: int) -> Iterator[bytes]:
+    """What a pattern sees of words that are not known: how many there are."""
+    if unknown_words:
+        yield b"# known only when it runs: %d words" % unknown_words
 
 
 _encoded = partial(str.encode, encoding="utf-8", errors="replace")

@@ -2,25 +2,32 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import dropwhile
 from typing import Protocol
 
 from redlane.contexts.shell.analysis.findings import Findings
-from redlane.contexts.shell.analysis.forms import placed, placed_forms, plain_form
+from redlane.contexts.shell.analysis.forms import placed_forms, plain_form
+from redlane.contexts.shell.analysis.redirections import UNKNOWN, Redirections
+from redlane.contexts.shell.expansion.disk import UnreadableError
 from redlane.contexts.shell.expansion.fields import Expander, Fields
 from redlane.contexts.shell.expansion.limits import Budget, Limits
-from redlane.contexts.shell.expansion.scope import OutputTexts, Scope, Value
+from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope, Value
 from redlane.contexts.shell.expansion.scripts import (
-    MOST_BYTES,
     read_text,
     real_name,
     script_words,
 )
-from redlane.contexts.shell.grammar.syntax import Assignment, Simple, Substitution, Word
-from redlane.contexts.shell.knowledge.effects import apply_effect
+from redlane.contexts.shell.grammar.syntax import (
+    Assignment,
+    Simple,
+    Substitution,
+    Word,
+)
+from redlane.contexts.shell.knowledge.effects import WRITERS, apply_effect
 from redlane.contexts.shell.knowledge.inner import File, Inner, Words
 from redlane.contexts.shell.knowledge.known import is_odd, spellings
-from redlane.contexts.shell.knowledge.output import known_output
+from redlane.contexts.shell.knowledge.output import is_exact, known_output
 from redlane.contexts.shell.knowledge.unwrap import unwrapper
 from redlane.contexts.shell.knowledge.values import commands_in_values, evaluates
 from redlane.contexts.shell.knowledge.variables import unwrap_assignment
@@ -31,12 +38,9 @@ __all__ = ["Command", "Walker"]
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\+?)=")
 _INPUTS = frozenset({"<", "<>"})
 _HERE = frozenset({"<<", "<<-"})
-_UNKNOWN = ("$", "`")
-_DESCRIPTOR = re.compile(r"[0-9]*-?")
 _LONGEST_VALUE = 64 * 1024
 _MOST_WORDS = 64
 _READS_FILES = frozenset({"cat", "head", "tail", "tac", "rev", "base64", "xxd", "sed"})
-_NOTHING = OutputTexts()
 
 
 class Walker(Protocol):
@@ -45,6 +49,10 @@ class Walker(Protocol):
     findings: Findings
     limits: Limits
     budget: Budget
+    counts_unknown: bool
+
+    def has_met(self, argv: Fields, directory: str | None) -> bool:
+        """Whether a command has been walked that need not be walked again."""
 
     def substitute(self, part: Substitution, scope: Scope) -> OutputTexts:
         """Walk a substitution and tell what it prints."""
@@ -91,8 +99,8 @@ class Command:
         before = self._assign() if simple.assignments else ""
         self.redirected()
         if not simple.words:
-            return self.written(_NOTHING, ""), ""
-        output, form = _NOTHING, ""
+            return self.written(NOTHING, ""), ""
+        output, form = NOTHING, ""
         self._leading_substitution(simple.words[0])
         if evaluates(simple.words):
             texts = (*simple.words, *(each.target for each in simple.redirections))
@@ -102,13 +110,19 @@ class Command:
                 self._walker.findings.simple((before, *argv))
             output = self.words(argv)
             form = form or plain_form(argv)
-        return self.written(output, form), form
+        output = self.written(output, form)
+        if self._expander is not None and self._walker.counts_unknown:
+            self._walker.findings.unknown.update(self._expander.unknown)
+        return output, form
 
     def words(self, argv: Fields) -> OutputTexts:
         """Walk a command whose words are known."""
         form = " ".join(argv)
         if not form.strip():
-            return _NOTHING
+            return NOTHING
+        if self._stdin is NOTHING and self._walker.has_met(argv, self._scope.cwd):
+            self._take_effect(argv, argv[0].rpartition("/")[2])
+            return self._output(argv, NOTHING)
         self._walker.budget.step()
         self._walker.findings.simple(argv)
         for placed_form in placed_forms(argv, self._scope.cwd, moved=self._scope.moved):
@@ -118,7 +132,7 @@ class Command:
             self._walker.findings.assigned[assignment[1]] = None
             self._set(assignment[1], (argv[0][assignment.end() :],), lasting=False)
             return self.words(argv[1:])
-        if argv[0].startswith(_UNKNOWN):
+        if argv[0].startswith(UNKNOWN):
             self.words(tuple(dropwhile(_is_unknown, argv)))
         meanings = [argv]
         if is_odd(form):
@@ -127,7 +141,7 @@ class Command:
                 self._walker.findings.simple(each)
         if "/" in argv[0] or self._scope.links or "PATH" in self._scope.assigned:
             meanings += self._by_file(argv)
-        inner = _NOTHING
+        inner = NOTHING
         for each in reversed(dict.fromkeys(meanings)):
             self._walker.findings.words[each] = None
             inner = self._unwrap(each)
@@ -152,43 +166,14 @@ class Command:
 
         What is redirected may not come out any more.
         """
-        shown = []
-        leaves = False
+        if not self._simple.redirections:
+            return output
+        walker = self._walker
+        shown = Redirections(walker.findings, walker.limits, self._scope, form)
         for each in self._simple.redirections:
-            if each.operator in _HERE:
-                continue
-            leaves = leaves or (">" in each.operator and each.descriptor in ("", "1"))
-            for target in self._texts(each.target):
-                sign = _SIGNS.get(each.operator, each.operator)
-                if sign == ">&" and not _DESCRIPTOR.fullmatch(target):
-                    sign = ">"
-                space = "" if sign.endswith("&") else " "
-                shown.append(f"{each.descriptor}{sign}{space}{target}")
-                if ">" in sign and target:
-                    self._write(target, output, form)
-                for path in self._spelled(target):
-                    self._walker.findings.command(f"{sign}{space}{path}")
-        if shown and form:
-            self._walker.findings.command(f"{form} {' '.join(shown)}")
-        return OutputTexts(lambda: (*output.texts(), "")) if leaves else output
-
-    def _spelled(self, target: str) -> Iterable[str]:
-        """The target of a redirection, and the path that it leads to."""
-        scope = self._scope
-        return filter(
-            None,
-            dict.fromkeys((target, placed(target, scope.cwd, moved=scope.moved))),
-        )
-
-    def _write(self, target: str, output: OutputTexts, form: str) -> None:
-        place = self._scope.place(target)
-        old = self._scope.files.get(place)
-        if old is not None:
-            output = _chained(old, output)
-        self._scope.files[place] = output
-        self._scope.origins[place] = form
-        if target != place and is_odd(target):
-            self._walker.findings.command(f"> {place}")
+            if each.operator not in _HERE:
+                shown.take(each, self._targets(each.target), output)
+        return shown.remaining(output)
 
     def meanings(self, words: list[Word]) -> list[Fields]:
         """Each list of fields that the words may come to."""
@@ -199,6 +184,9 @@ class Command:
 
     def _texts(self, word: Word) -> tuple[str, ...]:
         return (word,) if isinstance(word, str) else self._expansion().texts(word)
+
+    def _targets(self, word: Word) -> tuple[str, ...]:
+        return (word,) if isinstance(word, str) else self._expansion().target(word)
 
     def _expansion(self) -> Expander:
         if self._expander is None:
@@ -212,8 +200,11 @@ class Command:
         """What a substitution prints; it is walked once for all the meanings."""
         known = self._cache.get(id(part))
         if known is None:
-            known = self._walker.substitute(part, self._scope).texts()
-            if any(len(text) > _LONGEST_VALUE for text in known):
+            output = self._walker.substitute(part, self._scope)
+            is_known = output.is_exact or self._walker.limits.guesses
+            known = output.texts() if is_known else ()
+            longest = min(self._walker.limits.longest, _LONGEST_VALUE)
+            if any(len(text) > longest for text in known):
                 known = ()
             self._cache[id(part)] = known
         return known
@@ -235,18 +226,22 @@ class Command:
             sign = "+=" if each.appends else "="
             self._walker.findings.assigned[each.name.partition("[")[0]] = None
             for value in values:
+                if value is None:
+                    continue
                 shown.append(f"{each.name}{sign}{_plain(value)}")
                 self._walker.findings.command(shown[-1])
             self._set(each.name, values, lasting=lasting, appends=each.appends)
         return " ".join(shown)
 
     def _run_values(self, texts: Iterable[object]) -> None:
-        self._walker.run_inner(commands_in_values(texts), self._scope, _NOTHING)
+        self._walker.run_inner(commands_in_values(texts), self._scope, NOTHING)
 
     def _values(self, assignment: Assignment) -> tuple[Value, ...]:
         if isinstance(assignment.value, list):
             return tuple(self.meanings(assignment.value))
-        return tuple(self._texts(assignment.value))
+        if isinstance(assignment.value, str):
+            return (assignment.value,)
+        return self._expansion().values(assignment.value)
 
     def _set(
         self,
@@ -260,7 +255,7 @@ class Command:
         for value in values:
             if isinstance(value, str) and value:
                 found = unwrap_assignment(name, value)
-                self._walker.run_inner(found, scope, _NOTHING)
+                self._walker.run_inner(found, scope, NOTHING)
         base = name.partition("[")[0]
         if appends:
             old = scope.variables.get(base, ("",))
@@ -294,12 +289,16 @@ class Command:
         """Walk what the command runs; what that prints, the command prints."""
         name = argv[0].rpartition("/")[2]
         unwrap = unwrapper(name)
-        output = _NOTHING
+        output = NOTHING
         if unwrap is not None:
             found = (*unwrap(argv, self._stdin), *written_programs(argv, self._scope))
             output = self._walker.run_inner(found, self._scope, self._stdin)
-        apply_effect(argv, name, self._scope, self._stdin)
+        self._take_effect(argv, name)
         return output
+
+    def _take_effect(self, argv: Fields, name: str) -> None:
+        if self._walker.limits.writes or name not in WRITERS:
+            apply_effect(argv, name, self._scope, self._stdin)
 
     def _output(self, argv: Fields, inner: OutputTexts) -> OutputTexts:
         if argv[0] in self._scope.functions:
@@ -308,20 +307,23 @@ class Command:
         stdin = self._stdin
         if name in _READS_FILES:
             stdin = self._operands_stream(argv, stdin)
-        output = OutputTexts(
-            lambda: (*known_output(argv, name, stdin.texts), *inner.texts())
+        output = OutputTexts.made(
+            lambda: (*known_output(argv, name, stdin.texts), *inner.texts()),
+            *(stdin, inner),
         )
+        output.is_exact = output.is_exact and is_exact(argv, name)
         output.words = (*argv, *self._stdin.words)[:_MOST_WORDS]
         return output
 
     def _operands_stream(self, argv: Fields, stdin: OutputTexts) -> OutputTexts:
         operands = tuple(each for each in argv[1:] if not each.startswith("-"))
         files = self._file_stream(operands)
-        return OutputTexts(lambda: files.texts() or stdin.texts())
+        return OutputTexts.made(lambda: files.texts() or stdin.texts(), stdin)
 
     def _file_stream(self, paths: Iterable[str]) -> OutputTexts:
         """What is in files: what the text wrote to them, or what is on disk."""
         scope, cwd = self._scope, self._scope.cwd
+        guesses = self._walker.limits.guesses
         known = {path: scope.files.get(scope.place(path)) for path in paths}
 
         def texts() -> tuple[str, ...]:
@@ -329,34 +331,19 @@ class Command:
             for path, stream in known.items():
                 if stream is not None:
                     found += stream.texts()
-                else:
+                elif guesses:
                     found += read_text(path, cwd, scope.disk)
+                else:
+                    with suppress(UnreadableError):
+                        found += read_text(path, cwd, scope.disk)
             return tuple(found)
 
         return OutputTexts(texts)
 
 
-_SIGNS = {">|": ">", "&>": ">", "&>>": ">>"}
-
-
-def _chained(old: OutputTexts, new: OutputTexts) -> OutputTexts:
-    """What is in a file that was written before: the old, the new, or both."""
-
-    def texts() -> tuple[str, ...]:
-        both = tuple(
-            one + two
-            for one in old.texts()
-            for two in new.texts()
-            if len(one) + len(two) <= MOST_BYTES
-        )
-        return tuple(dict.fromkeys((*new.texts(), *both, *old.texts())))[:16]
-
-    return OutputTexts(texts)
-
-
 def _is_unknown(word: str) -> bool:
     """Whether a word is what an expansion was kept as."""
-    return word.startswith(_UNKNOWN)
+    return word.startswith(UNKNOWN)
 
 
 def _plain(value: Value) -> str:

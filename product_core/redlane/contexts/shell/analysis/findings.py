@@ -3,20 +3,24 @@
 from collections.abc import Sequence
 
 from redlane.contexts.shell.analysis.forms import normal_forms
+from redlane.contexts.shell.expansion.scripts import Script
+from redlane.contexts.shell.grammar.reader import read
+from redlane.contexts.shell.grammar.syntax import Pipeline, Word
 from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = ["Findings"]
 
 _MOST_COMMANDS = 2_000
-_MOST_SCRIPT_COMMANDS = 40_000
 _MOST_BYTES = 8 * 1024 * 1024
+_COMMANDS_A_CHARACTER = 1
+_BYTES_A_CHARACTER = 16
 
 
 class Findings:
     """The command strings and simple commands of a text, each once, in order.
 
     `words` holds the commands word by word, `assigned` the variables that are set by
-    an assignment or a loop.
+    an assignment or a loop, `unknown` the words in scripts that are not known.
 
     Scripts on disk may hold more commands than a command line.
     """
@@ -26,7 +30,9 @@ class Findings:
         self.commands: dict[str, None] = {}
         self.words: dict[tuple[str, ...], None] = {}
         self.assigned: dict[str, None] = {}
-        self._scripts: set[str] = set()
+        self.unknown: dict[int, Word] = {}
+        self._scripts: dict[str, list[Pipeline]] = {}
+        self._most = _MOST_COMMANDS
         self._room = _MOST_BYTES
 
     def command(self, form: str) -> None:
@@ -35,9 +41,8 @@ class Findings:
             return
         self.commands[form] = None
         self._spend(form)
-        most = _MOST_SCRIPT_COMMANDS if self._scripts else _MOST_COMMANDS
-        if len(self.commands) > most:
-            raise TooComplex(f"it holds more than {most} commands")
+        if len(self.commands) > self._most:
+            raise TooComplex(f"it holds more than {self._most} commands")
 
     def simple(self, argv: Sequence[str]) -> None:
         """Take a simple command by its words."""
@@ -50,26 +55,22 @@ class Findings:
             self.strings[text] = None
             self._spend(text)
 
-    def is_new(self, script: str) -> bool:
-        """Whether the script at a path has not been met before; it is from now on."""
-        known = script in self._scripts
-        self._scripts.add(script)
-        return not known
+    def has_read(self, script: str) -> bool:
+        """Whether the script at a path has been met before."""
+        return script in self._scripts
 
-    def beside(self) -> "Findings":
-        """Findings to try something with, which may be taken over or dropped."""
-        other = Findings()
-        other._scripts = self._scripts
-        return other
-
-    def take(self, other: "Findings") -> None:
-        """Take over what was found beside."""
-        for text in other.strings:
-            self.string(text)
-        for form in other.commands:
-            self.command(form)
-        self.words.update(other.words)
-        self.assigned.update(other.assigned)
+    def script(self, script: Script, depth: int) -> list[Pipeline]:
+        """The commands of a script, which is read once; it makes room for its own."""
+        read_before = self._scripts.get(script.path)
+        if read_before is not None:
+            return read_before
+        length = len(script.text)
+        self._most += length * _COMMANDS_A_CHARACTER
+        self._room += length * _BYTES_A_CHARACTER
+        self.string(script.text)
+        pipelines = read(script.text, depth, is_file=True)
+        self._scripts[script.path] = pipelines
+        return pipelines
 
     def _spend(self, text: str) -> None:
         self._room -= len(text)

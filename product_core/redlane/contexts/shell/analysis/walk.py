@@ -5,18 +5,29 @@ called and once more at the end: what is found is more than what runs, not less.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from redlane.contexts.shell.analysis.command import Command
 from redlane.contexts.shell.analysis.findings import Findings
+from redlane.contexts.shell.analysis.forms import (
+    group_form,
+    pipeline_form,
+    simple_form,
+)
 from redlane.contexts.shell.expansion.fields import Fields
-from redlane.contexts.shell.expansion.limits import LIGHT, STRICT, Budget, Limits
-from redlane.contexts.shell.expansion.scope import OutputTexts, Scope
-from redlane.contexts.shell.expansion.scripts import MOST_BYTES, read_script
+from redlane.contexts.shell.expansion.limits import (
+    FOLLOWED,
+    LITERAL,
+    STRICT,
+    Budget,
+    Limits,
+)
+from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope
+from redlane.contexts.shell.expansion.scripts import MOST_BYTES, Script, read_script
 from redlane.contexts.shell.grammar.names import dependencies
 from redlane.contexts.shell.grammar.reader import read
 from redlane.contexts.shell.grammar.syntax import (
     Group,
-    Part,
     Pipeline,
     Simple,
     Substitution,
@@ -27,13 +38,12 @@ from redlane.contexts.shell.knowledge.inner import Code, File, Inner, Text, Word
 
 __all__ = ["Analysis"]
 
-_NOTHING = OutputTexts()
 _LOOPS = frozenset({"for", "while", "until", "select"})
 _MOST_TEXTS = 16
 _FEWEST_STEPS = 5_000
-_STEPS_A_CHARACTER = 4
 _MOST_MADE = 32 * 1024 * 1024
-_MOST_MADE_BY_SCRIPT = 1024 * 1024
+_STEPS_IN_SCRIPTS = 3_000
+_MOST_MADE_IN_SCRIPTS = 256 * 1024
 _CERTAIN = frozenset({"", "{", "(("})
 
 
@@ -47,33 +57,38 @@ class Analysis:
         budget: Budget | None = None,
         depth: int = 0,
         active: frozenset[str] = frozenset(),
+        following: Budget | None = None,
     ) -> None:
         self.findings = findings
         self.limits = limits
         self.budget = budget or Budget(_FEWEST_STEPS, _MOST_MADE)
+        self._following = following or Budget(_STEPS_IN_SCRIPTS, _MOST_MADE_IN_SCRIPTS)
+        self.counts_unknown = not limits.guesses
         self._depth = depth
-        self._outermost = budget is None
         self._active = set(active)
         self._calls: dict[int, int] = {}
         self._called: dict[tuple[object, ...], tuple[Group, OutputTexts]] = {}
+        self._met: set[tuple[Fields, str | None]] = set()
         self._later: list[tuple[Group | Text, Scope]] = []
         self._postponed: dict[str | int, Group | Text] = {}
 
     def text(self, text: str, scope: Scope) -> None:
         """Walk the text that was given, then all that it put off."""
         self.budget.allow(len(text))
-        self._pipelines(read(text, self._depth), scope, _NOTHING)
+        self._pipelines(read(text, self._depth), scope, NOTHING)
         self._finish()
 
     def _finish(self) -> None:
+        # A function that was never called has run nothing, if calls were followed.
+        self.counts_unknown &= not self.limits.calls
         while self._later:
             what, where = self._later.pop()
             where = where.calling(())
             if isinstance(what, Text):
-                self._inner(Text(what.text, what.parameters), where, _NOTHING)
+                self._inner(Text(what.text, what.parameters), where, NOTHING)
             else:
                 where.parameters = None
-                self._group_body(what, where, _NOTHING)
+                self._group_body(what, where, NOTHING)
 
     def _pipelines(
         self, pipelines: list[Pipeline], scope: Scope, stdin: OutputTexts
@@ -86,7 +101,7 @@ class Analysis:
             scope.uncertain -= pipeline.conditional
         if len(outputs) == 1:
             return outputs[0]
-        return OutputTexts(lambda: _joined(outputs))
+        return OutputTexts.made(lambda: _joined(outputs), *outputs)
 
     def _pipeline(
         self, pipeline: Pipeline, scope: Scope, stdin: OutputTexts
@@ -101,7 +116,7 @@ class Analysis:
             else:
                 stdin = self._group(stage, scope, stdin)
                 # A form has those of all groups within: none is made for nothing.
-                forms.append(_group_form(stage) if subshells else "")
+                forms.append(group_form(stage) if subshells else "")
         scope.uncertain -= subshells
         if subshells:
             self.findings.command(" | ".join(forms))
@@ -112,7 +127,7 @@ class Analysis:
             scope.functions[group.function] = group
             self._postpone(group, id(group), scope)
             self._fork_bomb(group)
-            return _NOTHING
+            return NOTHING
         group_command = Simple(redirections=group.redirections)
         frame = Command(self, group_command, scope, stdin)
         stdin = frame.redirected()
@@ -128,7 +143,7 @@ class Analysis:
         if group.variable:
             self.findings.assigned[group.variable] = None
         if group.opener == "((":
-            self.findings.words["let", _simple_form(Simple(words=group.values))] = None
+            self.findings.words["let", simple_form(Simple(words=group.values))] = None
         if group.values:
             self._loop_values(group, scope)
         output = self._pipelines(group.body, scope, stdin)
@@ -140,7 +155,7 @@ class Analysis:
         return output
 
     def _loop_values(self, group: Group, scope: Scope) -> None:
-        group_command = Command(self, Simple(), scope, _NOTHING)
+        group_command = Command(self, Simple(), scope, NOTHING)
         meanings = group_command.meanings(group.values)
         found = [field for fields in meanings for field in fields]
         if group.variable:
@@ -164,15 +179,25 @@ class Analysis:
     def substitute(self, part: Substitution, scope: Scope) -> OutputTexts:
         """Walk the commands of a substitution; its value is what they print."""
         self._enter()
-        output = self._pipelines(part.body, scope, _NOTHING)
+        output = self._pipelines(part.body, scope, NOTHING)
         self._depth -= 1
         if part.sign != "$":
             place = scope.place(part.source)
             scope.files[place] = output
-            scope.origins[place] = " ; ".join(
-                _pipeline_form(each) for each in part.body
-            )
+            scope.origins[place] = " ; ".join(pipeline_form(each) for each in part.body)
         return output
+
+    def has_met(self, argv: Fields, directory: str | None) -> bool:
+        """Whether a command was walked before, where scripts are read literally.
+
+        An assignment is never the same: what it is given may be another value.
+        """
+        if self.limits.calls or "=" in argv[0]:
+            return False
+        if (argv, directory) in self._met:
+            return True
+        self._met.add((argv, directory))
+        return False
 
     def call(
         self, name: str, argv: Fields, scope: Scope, stdin: OutputTexts
@@ -182,15 +207,15 @@ class Analysis:
         A call that can find nothing new is not walked again.
         """
         key = f"function {name}"
-        if key in self._active:
-            return _NOTHING
         group = scope.functions[name]
+        walked = self._calls.get(id(group), 0)
+        if key in self._active or not self.limits.calls:
+            return NOTHING
         state = (id(group), *_state(name, argv, scope), stdin)
         if state in self._called:
             return self._called[state][1]
-        walked = self._calls.get(id(group), 0)
         if walked >= self.limits.calls:
-            return _NOTHING
+            return NOTHING
         self._calls[id(group)] = walked + 1
         self._active.add(key)
         self._enter()
@@ -203,7 +228,7 @@ class Analysis:
     def _inner(self, inner: Inner, scope: Scope, stdin: OutputTexts) -> OutputTexts:
         """Walk one thing that a command runs."""
         self._enter()
-        output = _NOTHING
+        output = NOTHING
         if isinstance(inner, Words):
             output = Command(self, Simple(), scope, stdin).words(inner.argv)
         elif isinstance(inner, Text):
@@ -218,9 +243,11 @@ class Analysis:
     def _text(self, inner: Text, scope: Scope, stdin: OutputTexts) -> OutputTexts:
         if inner.later:
             self._postpone(inner, inner.text, scope)
-            return _NOTHING
+            return NOTHING
         if not inner.text.strip() or inner.text in self._active:
-            return _NOTHING
+            return NOTHING
+        if not self.limits.calls and inner.text in self.findings.strings:
+            return NOTHING
         if len(inner.text) > MOST_BYTES:
             raise TooComplex(f"a command string is longer than {MOST_BYTES} bytes")
         self.findings.string(inner.text)
@@ -241,34 +268,44 @@ class Analysis:
         if place in scope.origins:
             self.findings.command(f"{scope.origins[place]} | sh")
         script = read_script(inner.path, scope.cwd, scope.disk)
-        if script is None or script.path in self._active:
-            return
-        if self.findings.is_new(script.path):
-            self.budget.allow(_STEPS_A_CHARACTER * len(script.text))
-        depth, active = self._depth, frozenset({*self._active, script.path})
-        call = Text(script.text, parameters)
-        if self._outermost:
-            findings = self.findings.beside()
-            budget = Budget(_FEWEST_STEPS, _MOST_MADE_BY_SCRIPT, self.budget)
-            try:
-                walk = Analysis(findings, STRICT, budget, depth, active)
-                walk.script(call, scope, stdin)
-            except TooComplex:
-                pass
-            else:
-                self.findings.take(findings)
-                return
-        walk = Analysis(self.findings, LIGHT, self.budget, depth, active)
-        walk.script(call, scope, stdin)
+        if script is not None and script.path not in self._active:
+            self._script(script, parameters, scope, stdin)
 
-    def script(self, call: Text, scope: Scope, stdin: OutputTexts) -> None:
+    def _script(
+        self,
+        script: Script,
+        parameters: tuple[str, ...] | None,
+        scope: Scope,
+        stdin: OutputTexts,
+    ) -> None:
+        """Follow a script as far as that goes; else see each command as it stands."""
+        depth, active = self._depth, frozenset({*self._active, script.path})
+        is_new = not self.findings.has_read(script.path)
+        pipelines = self.findings.script(script, depth)
+        if parameters is not None:
+            scope = scope.child(parameters[0], parameters[1:])
+        if self.limits is not LITERAL:
+            budget = self._following
+            walk = Analysis(self.findings, FOLLOWED, budget, depth, active, budget)
+            with suppress(TooComplex):
+                return walk.script(pipelines, scope, stdin)
+        if is_new:
+            budget = Budget(*_enough(script.text))
+            walk = Analysis(self.findings, LITERAL, budget, depth, active)
+            walk.script(pipelines, scope.without_files(), stdin)
+        return None
+
+    def script(
+        self, pipelines: list[Pipeline], scope: Scope, stdin: OutputTexts
+    ) -> None:
         """Walk a script within the limits of this walk, and all that it puts off."""
-        outer, scope.most_values = scope.most_values, self.limits.values
+        outer = scope.most_values, scope.longest
+        scope.most_values, scope.longest = self.limits.values, self.limits.longest
         try:
-            self._text(call, scope, stdin)
+            self._pipelines(pipelines, scope, stdin)
             self._finish()
         finally:
-            scope.most_values = outer
+            scope.most_values, scope.longest = outer
 
     def _code(self, inner: Code, scope: Scope, stdin: OutputTexts) -> None:
         self.findings.string(inner.text)
@@ -281,7 +318,9 @@ class Analysis:
     ) -> OutputTexts:
         """Walk all that a command runs, and tell what that prints."""
         outputs = [self._inner(each, scope, stdin) for each in found]
-        return OutputTexts(lambda: _joined(outputs)) if outputs else _NOTHING
+        if not outputs:
+            return NOTHING
+        return OutputTexts.made(lambda: _joined(outputs), *outputs)
 
     def run_program(
         self, path: str, run: Inner, scope: Scope, stdin: OutputTexts
@@ -296,9 +335,10 @@ class Analysis:
     def run_output(self, part: Substitution, scope: Scope, stdin: OutputTexts) -> None:
         """Walk what a substitution prints, because that is run as a command."""
         output = self.substitute(part, scope)
-        for text in output.texts():
+        known = output.texts() if output.is_exact or self.limits.guesses else ()
+        for text in known:
             self._inner(Text(text), scope, stdin)
-        origin = " ; ".join(_pipeline_form(each) for each in part.body)
+        origin = " ; ".join(pipeline_form(each) for each in part.body)
         self.findings.command(f"{origin} | sh")
 
     def _postpone(self, what: Group | Text, key: str | int, scope: Scope) -> None:
@@ -311,6 +351,12 @@ class Analysis:
         self._depth += 1
         if self._depth > MOST_NESTED:
             raise TooComplex(f"commands are nested more than {MOST_NESTED} deep")
+
+
+def _enough(script: str) -> tuple[int, int]:
+    """Steps and characters that reading a script literally takes at most."""
+    length = len(script)
+    return _FEWEST_STEPS + length, _MOST_MADE_IN_SCRIPTS + 16 * length
 
 
 def _state(name: str, argv: Fields, scope: Scope) -> tuple[object, ...]:
@@ -332,30 +378,3 @@ def _joined(outputs: list[OutputTexts]) -> tuple[str, ...]:
         if sum(map(len, rows)) > MOST_BYTES:
             raise TooComplex("the text prints more than can be judged")
     return tuple(rows) if any(known) else ()
-
-
-def _group_form(group: Group) -> str:
-    return f"{group.function}()" if group.function else _form(group)
-
-
-def _form(group: Group) -> str:
-    """A compound command in one line, without its conditions' words."""
-    return "{ " + "; ".join(_pipeline_form(each) for each in group.body) + "; }"
-
-
-def _pipeline_form(pipeline: Pipeline) -> str:
-    return " | ".join(
-        _form(stage) if isinstance(stage, Group) else _simple_form(stage)
-        for stage in pipeline.stages
-    )
-
-
-def _simple_form(simple: Simple) -> str:
-    return " ".join(
-        word if isinstance(word, str) else "".join(map(_shown, word))
-        for word in simple.words
-    )
-
-
-def _shown(part: Part) -> str:
-    return str(part) if isinstance(part, str) else part.source

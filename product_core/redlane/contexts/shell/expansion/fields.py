@@ -6,7 +6,7 @@ member of a path is most likely a directory, and is not left out.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 
 from redlane.contexts.shell.expansion.braces import expand_braces
@@ -24,6 +24,8 @@ from redlane.contexts.shell.grammar.syntax import (
 from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = ["Expander"]
+
+_UNKNOWN = re.compile(r"[$`]")
 
 Fields = tuple[str, ...]
 Segment = tuple[str, bool]
@@ -47,14 +49,24 @@ class Expander:
         self._unknown = False
         self._leaves_out = False
         self._leads = False
+        self.unknown: dict[int, Word] = {}
 
     def commands(self, words: list[Word]) -> list[Fields]:
         """Each list of words that a simple command may come to."""
         self._unknown = False
-        kept = self._alternatives(words, leaves_out=False)
+        kept = self._alternatives(words, frozenset())
         if not self._unknown:
             return kept
-        return list(dict.fromkeys(kept + self._alternatives(words, leaves_out=True)))
+        places = frozenset(self._may_be_nothing(words))
+        if not places:
+            return kept
+        return list(dict.fromkeys(kept + self._alternatives(words, places)))
+
+    def _may_be_nothing(self, words: list[Word]) -> Iterator[int]:
+        """The words in which what is not known may be left out: `r${x}m -r${x}f`."""
+        for place, word in enumerate(words):
+            if self._limits.guesses or _is_embedded(word, in_command=place == 0):
+                yield place
 
     def texts(self, word: Word) -> tuple[str, ...]:
         """What a word may come to where no field is split, as in an assignment."""
@@ -66,20 +78,41 @@ class Expander:
             for segments in self._segments(_unbraced(word))
         )
 
-    def _alternatives(self, words: list[Word], *, leaves_out: bool) -> list[Fields]:
+    def values(self, word: Word) -> tuple[Value, ...]:
+        """What a word may come to that is assigned; in a script None if not known."""
+        self._unknown = False
+        found = self.texts(word)
+        if self._limits.guesses or not self._unknown:
+            return found
+        return tuple(None if _UNKNOWN.search(text) else text for text in found)
+
+    def target(self, word: Word) -> tuple[str, ...]:
+        """What a word of a redirection may come to."""
+        self._unknown = False
+        found = self.texts(word)
+        if self._unknown:
+            self.unknown[id(word)] = word
+        return found
+
+    def _alternatives(self, words: list[Word], places: frozenset[int]) -> list[Fields]:
+        """Each list of fields; what is not known at `places` is left out there."""
         choices: list[list[Fields]] = []
-        count, leads = 1, True
-        self._leaves_out = leaves_out
-        for word in words:
+        count, leads, any_unknown = 1, True, False
+        for place, word in enumerate(words):
             if isinstance(word, str):
                 choices.append([(word,)])
                 continue
+            self._unknown, self._leaves_out = False, place in places
             leads = leads and not any(choices[-1:] and choices[-1])
             self._leads = leads
             for piece in expand_braces(word):
                 fields = self._fields(piece)
                 choices.append(fields)
                 count *= max(len(fields), 1)
+            if self._unknown:
+                self.unknown[id(word)] = word
+                any_unknown = True
+        self._unknown = any_unknown
         if count > self._limits.values:
             return self._side_by_side(choices)
         if count == 1:
@@ -113,14 +146,15 @@ class Expander:
         self, rows: list[list[Segment]], options: list[tuple[Segment, ...]]
     ) -> list[list[Segment]]:
         """Every row with every option behind it."""
+        if len(rows) == 1 and len(options) == 1:
+            for text, _ in options[0]:
+                self._budget.made(len(text))
+            rows[0].extend(options[0])
+            return rows
         if len(rows) * len(options) > self._limits.values:
             return self._paired(rows, options)
         made = sum(len(text) for each in options for text, _ in each)
         self._budget.made(len(rows) * made)
-        if len(options) == 1:
-            for row in rows:
-                row.extend(options[0])
-            return rows
         return [[*row, *option] for row in rows for option in options]
 
     def _paired(
@@ -162,6 +196,8 @@ class Expander:
             self.texts(part.inside)
         if known is None:
             return [self._unknown_part(part, before, following)]
+        if not self._limits.guesses and len(known) > 1 and "" in known:
+            known = _without_nothing(known, before, following)
         found: list[tuple[Segment, ...]] = []
         for value in known:
             if value is None:
@@ -265,6 +301,19 @@ class Expander:
         return re.compile(f"[ \t\n{re.escape(chosen)}]+")
 
 
+def _is_embedded(word: Word, *, in_command: bool) -> bool:
+    """Whether something in a word stands within letters: it may spell them apart.
+
+    A command may also begin or end with it; another word must be no path.
+    """
+    if isinstance(word, str):
+        return False
+    texts = [str(part) if isinstance(part, str) else "" for part in word]
+    if in_command:
+        return any(texts)
+    return bool(texts[0] and texts[-1]) and "/" not in "".join(texts)
+
+
 def _each(value: Value, change: Callable[[str], Value]) -> Value:
     """`change` put to a text or to every element of an array."""
     if value is None:
@@ -295,9 +344,28 @@ def _shown(part: Part, following: Part | None) -> str:
 
 def _is_path_member(before: Part | None, following: Part | None) -> bool:
     """Whether a part is all that stands between two slashes or the word's ends."""
-    begins = not before or (isinstance(before, str) and before.endswith("/"))
-    ends = not following or (isinstance(following, str) and following[:1] == "/")
-    return begins and ends
+    begins = not before or _ends_in_slash(before)
+    return begins and (not following or _begins_with_slash(following))
+
+
+def _without_nothing(
+    known: tuple[Value, ...], before: Part | None, following: Part | None
+) -> tuple[Value, ...]:
+    """Values without the empty one, where a path would become another by it.
+
+    A script that may leave a directory's name empty asks before it uses it.
+    """
+    if not (_ends_in_slash(before) or _begins_with_slash(following)):
+        return known
+    return (None, *(value for value in known if value))
+
+
+def _ends_in_slash(part: Part | None) -> bool:
+    return isinstance(part, str) and part.endswith("/")
+
+
+def _begins_with_slash(part: Part | None) -> bool:
+    return isinstance(part, str) and part.startswith("/")
 
 
 def _unbraced(word: tuple[Part, ...]) -> tuple[Part, ...]:

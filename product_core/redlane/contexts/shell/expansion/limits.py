@@ -1,15 +1,20 @@
 """How far a text is followed: bounds on work, and how strictly meanings are told.
 
 A command line is followed strictly: every value of every variable with every other,
-and what has too many meanings is refused. Scripts on disk are programs, in which many
-meanings are common; one that cannot be followed strictly is followed lightly.
+what is not known may also be nothing, and what has too many meanings is refused. A
+script on disk is a program: it is taken at its word, and what it works out is judged
+where it runs. It is followed for some way, and then read literally to its end.
 """
 
+import sys
 from dataclasses import dataclass
 
 from redlane.contexts.shell.grammar.words import TooComplex
 
-__all__ = ["LIGHT", "STRICT", "Budget", "Limits"]
+__all__ = ["FOLLOWED", "LIGHT", "LITERAL", "STRICT", "UNBOUNDED", "Budget", "Limits"]
+
+
+UNBOUNDED = sys.maxsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +22,42 @@ class Limits:
     """`values` of a variable are told apart, `calls` of a function are walked.
 
     With more of them, `strict` refuses the text; otherwise some of them are left out,
-    but no command is.
+    but no command is. If it `guesses`, a word that is not known may also be nothing.
+    So often as `writes` a file is written until what is in it is not known; what is
+    longer than `longest` is not known either.
     """
 
     strict: bool
+    guesses: bool
     values: int
     calls: int
     loops: int
+    writes: int
+    longest: int = UNBOUNDED
 
 
-STRICT = Limits(strict=True, values=256, calls=1_000_000, loops=2)
-LIGHT = Limits(strict=False, values=3, calls=2, loops=1)
+STRICT = Limits(
+    strict=True, guesses=True, values=256, calls=1_000_000, loops=2, writes=200
+)
+LIGHT = Limits(strict=False, guesses=True, values=3, calls=2, loops=1, writes=16)
+FOLLOWED = Limits(
+    strict=False,
+    guesses=False,
+    values=8,
+    calls=4,
+    loops=2,
+    writes=16,
+    longest=64 * 1024,
+)
+LITERAL = Limits(
+    strict=False,
+    guesses=False,
+    values=2,
+    calls=0,
+    loops=1,
+    writes=0,
+    longest=4 * 1024,
+)
 
 
 class Budget:

@@ -1,13 +1,14 @@
 """What is known while a text is walked: variables, functions, files written by it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from posixpath import join, normpath
 
 from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
+from redlane.contexts.shell.expansion.limits import UNBOUNDED
 from redlane.contexts.shell.grammar.syntax import Group
 
-__all__ = ["OutputTexts", "Scope", "Value"]
+__all__ = ["NOTHING", "OutputTexts", "Scope", "Value"]
 
 Value = str | tuple[str, ...] | None
 """What a variable holds: text, the elements of an array, or something unknown."""
@@ -17,15 +18,18 @@ class OutputTexts:
     """The texts that may come out of a command; worked out when they are asked for.
 
     `words` are those of the commands that it comes from: what is not known to come out
-    may stand in them.
+    may stand in them. `writes` counts those before that wrote to the same file. One
+    that is not `is_exact` may come out only in part, or otherwise.
     """
 
-    __slots__ = ("_make", "_texts", "words")
+    __slots__ = ("_make", "_texts", "is_exact", "words", "writes")
 
     def __init__(self, make: Callable[[], tuple[str, ...]] | None = None) -> None:
         self._make = make
         self._texts: tuple[str, ...] = ()
         self.words: tuple[str, ...] = ()
+        self.writes = 0
+        self.is_exact = True
 
     @classmethod
     def of(cls, *texts: str) -> "OutputTexts":
@@ -34,12 +38,25 @@ class OutputTexts:
         stream._texts = texts
         return stream
 
+    @classmethod
+    def made(
+        cls, make: Callable[[], tuple[str, ...]], *parts: "OutputTexts"
+    ) -> "OutputTexts":
+        """What is made of `parts`, and as exact as they are."""
+        stream = cls(make)
+        stream.is_exact = all(part.is_exact for part in parts)
+        return stream
+
     def texts(self) -> tuple[str, ...]:
         """Every text that may come out; none when nothing is known."""
         if self._make is not None:
             make, self._make = self._make, None
             self._texts = make()
         return self._texts
+
+
+NOTHING = OutputTexts()
+"""Of what nothing is known, or is to be."""
 
 
 @dataclass(slots=True)
@@ -66,6 +83,7 @@ class Scope:
     moved: bool = False
     uncertain: int = 0
     most_values: int = 256
+    longest: int = UNBOUNDED
     assigned: dict[str, None] = field(default_factory=dict)
     disk: Disk = OWN_DISK
 
@@ -81,9 +99,15 @@ class Scope:
             self.links,
             self.cwd,
             self.moved,
+            most_values=self.most_values,
+            longest=self.longest,
             assigned=self.assigned,
             disk=self.disk,
         )
+
+    def without_files(self) -> "Scope":
+        """The same scope, in which nothing is known of what was written to files."""
+        return replace(self, files={}, origins={}, links={})
 
     def place(self, path: str) -> str:
         """A path as it counts from the working directory, in one spelling."""
@@ -98,10 +122,14 @@ class Scope:
         self.assigned[name] = None
         if self.uncertain:
             values = (*values, *self.variables.get(name, (None,)))
-        values = tuple(dict.fromkeys(values))
+        values = tuple(dict.fromkeys(map(self._bounded, values)))
         if len(values) > self.most_values:
             values = (None, *values[: self.most_values])
         self.variables[name] = values
+
+    def _bounded(self, value: Value) -> Value:
+        too_long = isinstance(value, str) and len(value) > self.longest
+        return None if too_long else value
 
     def calling(self, parameters: tuple[str, ...]) -> "Scope":
         """The scope of a function's body: the same shell, other parameters."""

@@ -14,7 +14,9 @@ from redlane.contexts.shell.expansion.disk import (
 from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = [
+    "ELF",
     "MOST_BYTES",
+    "MOST_SCRIPT_BYTES",
     "Script",
     "read_script",
     "read_text",
@@ -23,9 +25,13 @@ __all__ = [
 ]
 
 MOST_BYTES = 1024 * 1024
+"""The longest text that is read as commands where no file holds it."""
+
+MOST_SCRIPT_BYTES = 16 * 1024 * 1024
 """The longest script that is judged; a longer one is refused, not half read."""
 
-_ELF = b"\x7fELF"
+ELF = b"\x7fELF"
+"""How a program begins that the machine runs itself."""
 _NULL_DEVICE = os.makedev(1, 3)
 
 
@@ -44,11 +50,12 @@ def read_script(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> Script | N
     Raises TooComplex for a text that is too long to be judged.
     """
     full = _full(path, cwd, disk)
-    data = _read(full, disk) if full else None
+    data = _read(full, disk, MOST_SCRIPT_BYTES) if full else None
     if full is None or data is None:
         return None
-    if len(data) > MOST_BYTES:
-        raise TooComplex(f"the script {path!r} is longer than {MOST_BYTES} bytes")
+    if len(data) > MOST_SCRIPT_BYTES:
+        most = f"{MOST_SCRIPT_BYTES} bytes"
+        raise TooComplex(f"the script {path!r} is longer than {most}")
     text = _decoded(data)
     return Script(str(Path(full)), text, _interpreter(text))
 
@@ -56,7 +63,7 @@ def read_script(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> Script | N
 def read_text(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> tuple[str, ...]:
     """The text of a file, cut off a little above the bound; nothing if unreadable."""
     full = _full(path, cwd, disk)
-    data = _read(full, disk) if full else None
+    data = _read(full, disk, MOST_BYTES) if full else None
     return () if data is None else (_decoded(data),)
 
 
@@ -86,8 +93,8 @@ def _full(path: str, cwd: str | None, disk: Disk) -> str | None:
     return full if full.startswith("/") and "\0" not in full else None
 
 
-def _read(path: str, disk: Disk) -> bytes | None:
-    """The bytes of a regular file that is no program, one more than the bound at most.
+def _read(path: str, disk: Disk, most: int) -> bytes | None:
+    """The bytes of a regular file that is no program, one more than `most` at most.
 
     Raises UnreadableError when it cannot be read, though a shell might.
     """
@@ -98,9 +105,9 @@ def _read(path: str, disk: Disk) -> bytes | None:
         with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor, not a path
             if not _is_file(path, os.fstat(descriptor)):
                 return None
-            if file.peek(len(_ELF))[: len(_ELF)] == _ELF:
+            if file.peek(len(ELF))[: len(ELF)] == ELF:
                 return None
-            return file.read(MOST_BYTES + 1)
+            return file.read(most + 1)
     except (OSError, ValueError):
         return None
 

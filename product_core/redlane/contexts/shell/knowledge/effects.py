@@ -7,10 +7,13 @@ from types import MappingProxyType
 from redlane.contexts.shell.expansion.scope import OutputTexts, Scope
 from redlane.contexts.shell.knowledge.output import known_output
 
-__all__ = ["apply_effect"]
+__all__ = ["WRITERS", "apply_effect"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _LONGEST_PATH = 4096
+WRITERS = frozenset({"cp", "mv", "ln", "install", "tee", "dd", "curl", "wget"})
+"""Commands whose effect is on files alone."""
+
 _OUTPUT_OPTIONS = frozenset({"-o", "-O", "--output", "--output-document"})
 
 Effect = Callable[[Sequence[str], Scope, OutputTexts], None]

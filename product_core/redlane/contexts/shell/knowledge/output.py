@@ -15,7 +15,7 @@ import re2
 
 from redlane.contexts.shell.grammar.ansi import decode_escapes
 
-__all__ = ["known_output", "spelled_lines"]
+__all__ = ["is_exact", "known_output", "spelled_lines"]
 
 Texts = tuple[str, ...]
 Filter = Callable[[Sequence[str], Texts], Texts]
@@ -28,6 +28,13 @@ _MOST_REPLACED = 4096
 _QUIETLY = re2.Options()
 _QUIETLY.log_errors = False
 _MOST_LITERALS = 16
+_PLAIN_SED = re.compile(r"s(.)[\w /-]+\1[\w /.-]*\1g?")
+_APPROXIMATE = frozenset(
+    (
+        *("head", "tail", "grep", "cut", "fold", "sort", "uniq", "xargs", "fmt", "nl"),
+        *("dd", "column", "paste", "expand", "pr"),
+    )
+)
 
 
 def known_output(argv: Sequence[str], name: str, stdin: Callable[[], Texts]) -> Texts:
@@ -42,6 +49,13 @@ def known_output(argv: Sequence[str], name: str, stdin: Callable[[], Texts]) -> 
         return source(argv[1:], ())
     change = _FILTERS.get(name)
     return change(argv[1:], stdin()) if change is not None else ()
+
+
+def is_exact(argv: Sequence[str], name: str) -> bool:
+    """Whether `known_output` tells just what is printed, and not what may be in it."""
+    if name == "sed":
+        return len(argv) == len(("sed", "script")) and bool(_PLAIN_SED.match(argv[1]))
+    return name not in _APPROXIMATE
 
 
 def _echo(arguments: Sequence[str], _: Texts) -> Texts:
