@@ -47,6 +47,9 @@ _WORTH_A_SCAN = 4
 _MEMORY = (8 << 20, 64 << 20)
 """What RE2 may use, in bytes, for an automaton, and for the outline of a huge rule."""
 
+_MANY = 1_000
+"""Of how many texts on a content is one that may come again just as it is: a script."""
+
 _KEPT_PATTERNS = 1 << 14
 
 _LAST = "\U0010fffe\U0010ffff".encode()
@@ -232,6 +235,7 @@ class RegexMatcher:
             for each in rules
             if len(each.pattern.outline) > _LONGEST
         ]
+        self._latest: tuple[tuple[bytes, ...], int, tuple[Answer, ...]] = ((), 0, ())
 
     def answers(
         self,
@@ -240,6 +244,22 @@ class RegexMatcher:
         before: int,
     ) -> Iterator[Answer]:
         """The policies that match in any of `views`, lowest order first."""
+        if len(views) < _MANY:
+            return self._answers(views, before)
+        latest_views, latest_before, answers = self._latest
+        if latest_views is views and latest_before == before:
+            return iter(answers)
+        return self._remembered(views, before)
+
+    def _remembered(self, views: tuple[bytes, ...], before: int) -> Iterator[Answer]:
+        """The same, kept until there is another content of many texts."""
+        found = []
+        for answer in self._answers(views, before):
+            found.append(answer)
+            yield answer
+        self._latest = views, before, tuple(found)
+
+    def _answers(self, views: tuple[bytes, ...], before: int) -> Iterator[Answer]:
         views = tuple(dict.fromkeys(views))
         others = [
             _answers(groups, views, before)

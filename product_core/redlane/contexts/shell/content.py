@@ -15,6 +15,7 @@ from redlane.contexts.shell.analysis.findings import Findings
 from redlane.contexts.shell.analysis.walk import Analysis
 from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
 from redlane.contexts.shell.expansion.limits import LIGHT
+from redlane.contexts.shell.expansion.remembered import Memory, WatchedDisk
 from redlane.contexts.shell.expansion.scope import Scope
 from redlane.contexts.shell.expansion.scripts import MOST_BYTES
 from redlane.contexts.shell.grammar.readings import readings
@@ -111,8 +112,19 @@ class ShellContent(Content):
                 commands = (ShellCommand(words),)
                 self._found = _Found((self.data,), (self.data,), None, commands)
             else:
-                self._found = self._analyse(self.disk)
+                self._found = self._recalled()
         return self._found
+
+    def _recalled(self) -> _Found:
+        """What was found of the same command and files before, or is found now."""
+        key = (self.data, self.arguments, self.cwd, self.before)
+        found = _MEMORY.recall(key, self.disk)
+        if found is None:
+            watched = WatchedDisk(self.disk)
+            found = self._analyse(watched)
+            if found.problem is None:
+                _MEMORY.keep(key, watched, found)
+        return found
 
     def _analyse(self, disk: Disk) -> _Found:
         """Walk every reading; what was found before a bound was passed still counts."""
@@ -173,5 +185,7 @@ def _told(unknown_words: int) -> Iterator[bytes]:
     if unknown_words:
         yield b"# known only when it runs: %d words" % unknown_words
 
+
+_MEMORY: Memory[_Found] = Memory()
 
 _encoded = partial(str.encode, encoding="utf-8", errors="replace")
