@@ -110,6 +110,7 @@ PAYLOADS = {
     "behind much else": "if a; then exit 1; fi\nb | c\nexit 0\n",
     "with a remark": "exit 0 # the archive follows\n",
     "by becoming another program": 'exec wish "$0" -- "$@"\n',
+    "by becoming Perl": 'eval \'exec perl -wSx "$0" "$@"\'\n  if 0;\n',
 }
 NO_PAYLOADS = {
     "a function of this name": "exit() { :; }\nexit\n",
@@ -167,3 +168,24 @@ def test_each_redirection_is_shown_with_its_own_target(tmp_path: Path) -> None:
     seen = views("bash s.sh", cwd=str(tmp_path))
     assert "cat < in1 > out3" in seen
     assert not [each for each in seen if "out3 > out4" in each]
+
+
+MANY_MEANINGS = "".join(f"for {name} in 1 2 3 4 5 6 7; do " for name in "abcd")
+
+
+@pytest.mark.parametrize("printer", ["echo", "printf %s", "test -n"])
+def test_what_is_printed_alone_may_mean_anything(printer: str) -> None:
+    text = f'{MANY_MEANINGS} {printer} "$a$b$c$d"; done; done; done; done'
+    assert ShellContent(text.encode()).problem is None
+
+
+@pytest.mark.parametrize("use", ["| sh", "> w; sh w", "| xargs rm"])
+def test_what_is_printed_and_run_must_be_known(use: str) -> None:
+    text = f'{MANY_MEANINGS} echo "$a$b$c$d" {use}; done; done; done; done'
+    assert ShellContent(text.encode()).problem is not None
+
+
+@pytest.mark.parametrize("command", ["rm", "$x", "eval echo"])
+def test_what_is_run_must_be_known(command: str) -> None:
+    text = f'{MANY_MEANINGS} {command} "$a$b$c$d"; done; done; done; done'
+    assert ShellContent(text.encode()).problem is not None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import dropwhile
 from typing import Protocol
 
@@ -24,6 +25,7 @@ from redlane.contexts.shell.grammar.syntax import (
     Substitution,
     Word,
 )
+from redlane.contexts.shell.grammar.words import TooManyMeanings
 from redlane.contexts.shell.knowledge.effects import WRITERS, apply_effect
 from redlane.contexts.shell.knowledge.inner import File, Inner, Words
 from redlane.contexts.shell.knowledge.known import is_odd, spellings
@@ -35,6 +37,7 @@ from redlane.contexts.shell.knowledge.written import found_in_path, written_prog
 
 __all__ = ["Command", "Walker"]
 
+_PRINTERS = frozenset({"echo", "printf", "test", "[", ":"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\+?)=")
 _INPUTS = frozenset({"<", "<>"})
 _HERE = frozenset({"<<", "<<-"})
@@ -79,7 +82,15 @@ class Walker(Protocol):
 class Command:
     """A simple command in its scope, with the input that is known."""
 
-    __slots__ = ("_cache", "_expander", "_scope", "_simple", "_stdin", "_walker")
+    __slots__ = (
+        "_cache",
+        "_expander",
+        "_prints_too_much",
+        "_scope",
+        "_simple",
+        "_stdin",
+        "_walker",
+    )
 
     def __init__(
         self, walker: Walker, simple: Simple, scope: Scope, stdin: OutputTexts
@@ -89,6 +100,7 @@ class Command:
         self._scope = scope
         self._stdin = stdin
         self._expander: Expander | None = None
+        self._prints_too_much = False
         self._cache: dict[int, tuple[str, ...]] = {}
 
     def run(self) -> tuple[OutputTexts, str]:
@@ -179,8 +191,23 @@ class Command:
         """Each list of fields that the words may come to."""
         for word in words:
             if not isinstance(word, str):
-                return self._expansion().commands(words)
+                return self._expanded(words)
         return [tuple(str(word) for word in words)]
+
+    def _expanded(self, words: list[Word]) -> list[Fields]:
+        """The same for words that are not all known at once.
+
+        Of what a command prints some meanings are enough, until somebody runs it.
+        """
+        try:
+            return self._expansion().commands(words)
+        except TooManyMeanings:
+            if words[0] not in _PRINTERS:
+                raise
+        self._prints_too_much = True
+        walker = self._walker
+        some = replace(walker.limits, strict=False)
+        return Expander(self._scope, self._outputs, some, walker.budget).commands(words)
 
     def _texts(self, word: Word) -> tuple[str, ...]:
         return (word,) if isinstance(word, str) else self._expansion().texts(word)
@@ -312,6 +339,8 @@ class Command:
             *(stdin, inner),
         )
         output.is_exact = output.is_exact and is_exact(argv, name)
+        if self._prints_too_much:
+            output = OutputTexts(_too_much)
         output.words = (*argv, *self._stdin.words)[:_MOST_WORDS]
         return output
 
@@ -339,6 +368,10 @@ class Command:
             return tuple(found)
 
         return OutputTexts(texts)
+
+
+def _too_much() -> tuple[str, ...]:
+    raise TooManyMeanings("what is printed has too many possible meanings")
 
 
 def _is_unknown(word: str) -> bool:

@@ -21,7 +21,7 @@ from redlane.contexts.shell.grammar.syntax import (
     Substitution,
     Word,
 )
-from redlane.contexts.shell.grammar.words import TooComplex
+from redlane.contexts.shell.grammar.words import TooManyMeanings
 
 __all__ = ["Expander"]
 
@@ -162,7 +162,7 @@ class Expander:
     ) -> list[list[Segment]]:
         """Each row with one option and each option with one row."""
         if self._limits.strict:
-            raise TooComplex("a word has too many possible meanings")
+            raise TooManyMeanings("a word has too many possible meanings")
         size = min(max(len(rows), len(options)), self._limits.values)
         pairs = [
             [*rows[place % len(rows)], *options[place % len(options)]]
@@ -174,7 +174,7 @@ class Expander:
     def _side_by_side(self, choices: list[list[Fields]]) -> list[Fields]:
         """Each word with each of its values, though not with every other's."""
         if self._limits.strict:
-            raise TooComplex("a command has too many possible meanings")
+            raise TooManyMeanings("a command has too many possible meanings")
         known = [each for each in choices if each]
         return [
             tuple(field for each in known for field in each[place % len(each)])

@@ -51,6 +51,7 @@ _PLAIN_WORDS = re.compile(r"(?:[ \t]+[A-Za-z0-9_./:@%+~^-]+)+(?=[ \t\n|&;]|$)")
 _OTHER_EXIT = re.compile(
     r"\bex(?:it|ec)[ \t]*\(|\bfunction\s+ex(?:it|ec)\b|\balias\b|\bshopt\b"
 )
+_PROGRAM = re.compile(r"[A-Za-z0-9/.]")
 _BEFORE_COMMENT = frozenset(" \t\n;|&()<>`")
 
 
@@ -360,8 +361,12 @@ def _is_status(word: Word) -> bool:
 
 
 def _is_replacement(words: list[Word]) -> bool:
-    """Whether it is `exec` with a program: where that fails, the shell ends as well."""
-    return words[:1] == ["exec"] and any(
-        isinstance(word, str) and word and not word.startswith("-")
-        for word in words[1:2]
-    )
+    """Whether it is `exec` with a program: where that fails, the shell ends as well.
+
+    Programs in Perl that a shell may start as well say `eval 'exec perl …'`.
+    """
+    plain = [word for word in words[:2] if isinstance(word, str)]
+    if plain[:1] == ["eval"]:
+        plain = plain[1].split(None, 2) if len(plain) > 1 else []
+    program = plain[1] if len(plain) > 1 and plain[0] == "exec" else ""
+    return _PROGRAM.match(program) is not None

@@ -19,7 +19,7 @@ from redlane.contexts.shell.grammar.syntax import (
     Word,
 )
 
-__all__ = ["MOST_NESTED", "TooComplex", "WordReader"]
+__all__ = ["MOST_NESTED", "TooComplex", "TooManyMeanings", "WordReader"]
 
 MOST_NESTED = 16
 """How deep command strings and substitutions may be nested."""
@@ -48,6 +48,10 @@ _BLANKS_OR_OPERATORS = frozenset(" \t\n|&;()")
 
 class TooComplex(Exception):  # noqa: N818  # it is a finding about content, no error
     """A bound was passed: the text cannot be judged, and must not be run."""
+
+
+class TooManyMeanings(TooComplex):
+    """Words that are known may be more than can be told apart."""
 
 
 class WordReader:
