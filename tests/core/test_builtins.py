@@ -1,9 +1,12 @@
 """The built-in policies: what they block, what is free, and that nothing overrides."""
 
+from pathlib import Path
+
 import pytest
 from engine_samples import policy, rules
 
 from redlane.contexts.parse import parse_content
+from redlane.contexts.shell.content import ShellContent
 from redlane.engine.builtins import BUILTINS, first_builtin
 from redlane.engine.judge import judge
 from redlane.model.content import TextContent
@@ -241,6 +244,28 @@ def test_rewritten_command_is_judged_as_well() -> None:
     modify = policy("m", "Modify", "ls", transform=into)
     found = judge(rules(modify), "r", (content,))
     assert (found.decision, found.policy) == (Decision.BLOCK, BUILTINS[0].id)
+
+
+@pytest.mark.parametrize(
+    ("script", "typed", "decision"),
+    [
+        ("env -i PATH=$PATH make", "sh s.sh", Decision.ALLOW),
+        ("exec env - ls", "sh s.sh", Decision.ALLOW),
+        ("exec -c ls", "bash s.sh", Decision.ALLOW),
+        ("env -i ls", "sh s.sh; env -i ls", Decision.BLOCK),
+        ("env -i ls", "env -i ls; sh s.sh", Decision.BLOCK),
+        ("env -i REDLANE_SESSION=x ls", "sh s.sh", Decision.BLOCK),
+        ("env -u REDLANE_SESSION ls", "sh s.sh", Decision.BLOCK),
+        ("unset REDLANE_SESSION", "sh s.sh", Decision.BLOCK),
+        ("python3 -c 'import os; os.environ.clear()'", "sh s.sh", Decision.BLOCK),
+    ],
+)
+def test_script_may_start_a_program_without_variables(
+    tmp_path: Path, script: str, typed: str, decision: Decision
+) -> None:
+    (tmp_path / "s.sh").write_text(script)
+    content = ShellContent(typed.encode(), cwd=str(tmp_path))
+    assert judge(rules(), "r", (content,)).decision is decision
 
 
 def test_only_the_shell_is_looked_at() -> None:

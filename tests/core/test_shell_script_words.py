@@ -54,6 +54,7 @@ UNKNOWN = {
         'd=$(echo /usr/bin | sed "$clean")\n> $d/x',
         "> /usr/bin/x",
     ),
+    "a file that something reads": ("$cat ./data", "rm -rf data"),
     "a place that is found out": ("cd /usr\n> $dir/x", "> /usr/$dir/x"),
 }
 
@@ -63,6 +64,7 @@ def test_what_is_not_known_is_not_guessed(
     tmp_path: Path, text: str, guess: str
 ) -> None:
     (tmp_path / "s.sh").write_text(text)
+    (tmp_path / "data").write_text("rm -rf data")
     assert guess not in views("bash s.sh", cwd=str(tmp_path))
 
 

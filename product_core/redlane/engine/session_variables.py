@@ -44,7 +44,17 @@ def changes_session_variables(content: Content) -> bool:
         _is_protected(name, mentioned)
         for command in commands
         for name in _changed(command, text)
+        if name != EVERY or not _clears(command)
     )
+
+
+def _clears(command: ShellCommand) -> bool:
+    """Whether it is `env -i` or its like in a script, where careful programs say that.
+
+    It takes all variables from one program, and gives none of them another value.
+    """
+    names = [word.rsplit("/", 1)[-1] for word in command.words[:1]]
+    return command.in_script and names in (["env"], ["exec"])
 
 
 def _may_change(command: ShellCommand) -> bool:

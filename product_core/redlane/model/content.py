@@ -41,11 +41,13 @@ class ShellCommand:
     """A simple command of a shell text: the variables it assigns, and its words.
 
     Quotes are removed; what is not known before it runs stands as written (`$x`). A
-    `for` over a variable assigns it too, and has no words.
+    `for` over a variable assigns it too, and has no words. `in_script`: it stands in a
+    script file, and nowhere in what was typed.
     """
 
     words: tuple[str, ...] = ()
     assigned: tuple[str, ...] = ()
+    in_script: bool = False
 
 
 @dataclass(frozen=True, slots=True)

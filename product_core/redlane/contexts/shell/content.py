@@ -151,7 +151,7 @@ class ShellContent(Content):
             problem,
             (
                 ShellCommand(assigned=tuple(found.assigned)),
-                *map(ShellCommand, found.words),
+                *(ShellCommand(argv, (), each) for argv, each in found.words.items()),
             ),
             len(found.unknown),
         )

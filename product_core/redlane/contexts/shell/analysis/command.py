@@ -13,7 +13,14 @@ from redlane.contexts.shell.analysis.redirections import UNKNOWN, Redirections
 from redlane.contexts.shell.expansion.disk import UnreadableError
 from redlane.contexts.shell.expansion.fields import Expander, Fields
 from redlane.contexts.shell.expansion.limits import Budget, Limits
-from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope, Value
+from redlane.contexts.shell.expansion.scope import (
+    NOTHING,
+    OutputTexts,
+    Scope,
+    Value,
+    added,
+    as_text,
+)
 from redlane.contexts.shell.expansion.scripts import (
     read_text,
     real_name,
@@ -85,6 +92,7 @@ class Command:
     __slots__ = (
         "_cache",
         "_expander",
+        "_is_sure",
         "_prints_too_much",
         "_scope",
         "_simple",
@@ -100,6 +108,7 @@ class Command:
         self._scope = scope
         self._stdin = stdin
         self._expander: Expander | None = None
+        self._is_sure = True
         self._prints_too_much = False
         self._cache: dict[int, tuple[str, ...]] = {}
 
@@ -145,7 +154,7 @@ class Command:
             self._set(assignment[1], (argv[0][assignment.end() :],), lasting=False)
             return self.words(argv[1:])
         if argv[0].startswith(UNKNOWN):
-            self.words(tuple(dropwhile(_is_unknown, argv)))
+            self._behind_unknown(argv)
         meanings = [argv]
         if is_odd(form):
             meanings += spellings(argv)
@@ -155,9 +164,19 @@ class Command:
             meanings += self._by_file(argv)
         inner = NOTHING
         for each in reversed(dict.fromkeys(meanings)):
-            self._walker.findings.words[each] = None
+            in_script = not self._walker.limits.guesses
+            self._walker.findings.command_words(each, in_script=in_script)
             inner = self._unwrap(each)
         return self._output(argv, inner)
+
+    def _behind_unknown(self, argv: Fields) -> None:
+        """Walk what follows words that are not known: `$SUDO rm`, but also `$CAT file`.
+
+        In a script a file there is no script, unless it says so itself.
+        """
+        before, self._is_sure = self._is_sure, self._walker.limits.guesses
+        self.words(tuple(dropwhile(_is_unknown, argv)))
+        self._is_sure = before
 
     def redirected(self) -> OutputTexts:
         """Take the redirections into account; the input that is known then."""
@@ -255,7 +274,7 @@ class Command:
             for value in values:
                 if value is None:
                     continue
-                shown.append(f"{each.name}{sign}{_plain(value)}")
+                shown.append(f"{each.name}{sign}{as_text(value)}")
                 self._walker.findings.command(shown[-1])
             self._set(each.name, values, lasting=lasting, appends=each.appends)
         return " ".join(shown)
@@ -286,7 +305,7 @@ class Command:
         base = name.partition("[")[0]
         if appends:
             old = scope.variables.get(base, ("",))
-            values = tuple(_added(one, two) for one in old for two in values)
+            values = tuple(added(one, two) for one in old for two in values)
         scope.uncertain += not lasting
         scope.assign(base, values)
         scope.uncertain -= not lasting
@@ -302,7 +321,7 @@ class Command:
             real = real_name(name, scope.cwd, scope.disk)
             if real is not None:
                 found.append((real, *rest))
-            words = script_words(name, scope.cwd, scope.disk)
+            words = script_words(name, scope.cwd, scope.disk, may_be_sh=self._is_sure)
             if words or scope.place(name) in scope.files:
                 run = Words((*words, *rest)) if words else File(name, rest)
                 self._walker.run_program(scope.place(name), run, scope, self._stdin)
@@ -377,17 +396,3 @@ def _too_much() -> tuple[str, ...]:
 def _is_unknown(word: str) -> bool:
     """Whether a word is what an expansion was kept as."""
     return word.startswith(UNKNOWN)
-
-
-def _plain(value: Value) -> str:
-    return " ".join(value) if isinstance(value, tuple) else str(value)
-
-
-def _added(one: Value, two: Value) -> Value:
-    if one is None or two is None:
-        return None
-    if isinstance(one, str) and isinstance(two, str):
-        return one + two
-    first = one if isinstance(one, tuple) else (one,)
-    second = two if isinstance(two, tuple) else (two,)
-    return (*first, *second)

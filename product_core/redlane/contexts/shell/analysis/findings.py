@@ -19,7 +19,8 @@ _BYTES_A_CHARACTER = 16
 class Findings:
     """The command strings and simple commands of a text, each once, in order.
 
-    `words` holds the commands word by word, `assigned` the variables that are set by
+    `words` holds the commands word by word, each with whether it is one of scripts
+    alone, `assigned` the variables that are set by
     an assignment or a loop, `unknown` the words in scripts that are not known.
 
     Scripts on disk may hold more commands than a command line.
@@ -28,7 +29,7 @@ class Findings:
     def __init__(self) -> None:
         self.strings: dict[str, None] = {}
         self.commands: dict[str, None] = {}
-        self.words: dict[tuple[str, ...], None] = {}
+        self.words: dict[tuple[str, ...], bool] = {}
         self.assigned: dict[str, None] = {}
         self.unknown: dict[int, Word] = {}
         self._scripts: dict[str, list[Pipeline]] = {}
@@ -43,6 +44,10 @@ class Findings:
         self._spend(form)
         if len(self.commands) > self._most:
             raise TooComplex(f"it holds more than {self._most} commands")
+
+    def command_words(self, argv: tuple[str, ...], *, in_script: bool) -> None:
+        """Take the words of a command."""
+        self.words[argv] = in_script and self.words.get(argv, True)
 
     def simple(self, argv: Sequence[str]) -> None:
         """Take a simple command by its words."""

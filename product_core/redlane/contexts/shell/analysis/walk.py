@@ -143,7 +143,8 @@ class Analysis:
         if group.variable:
             self.findings.assigned[group.variable] = None
         if group.opener == "((":
-            self.findings.words["let", simple_form(Simple(words=group.values))] = None
+            words = ("let", simple_form(Simple(words=group.values)))
+            self.findings.command_words(words, in_script=not self.limits.guesses)
         if group.values:
             self._loop_values(group, scope)
         output = self._pipelines(group.body, scope, stdin)
@@ -356,7 +357,7 @@ class Analysis:
 def _enough(script: str) -> tuple[int, int]:
     """Steps and characters that reading a script literally takes at most."""
     length = len(script)
-    return _FEWEST_STEPS + length, _MOST_MADE_IN_SCRIPTS + 16 * length
+    return _FEWEST_STEPS + length, _MOST_MADE_IN_SCRIPTS + 64 * length
 
 
 def _state(name: str, argv: Fields, scope: Scope) -> tuple[object, ...]:

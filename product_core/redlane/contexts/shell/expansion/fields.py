@@ -196,8 +196,8 @@ class Expander:
             self.texts(part.inside)
         if known is None:
             return [self._unknown_part(part, before, following)]
-        if not self._limits.guesses and len(known) > 1 and "" in known:
-            known = _without_nothing(known, before, following)
+        if not self._limits.guesses and "" in known:
+            known = self._without_nothing(known, before, following)
         found: list[tuple[Segment, ...]] = []
         for value in known:
             if value is None:
@@ -207,6 +207,23 @@ class Expander:
             else:
                 found.append(((value, not quoted),))
         return found
+
+    def _without_nothing(
+        self,
+        known: tuple[Value, ...],
+        before: Part | None,
+        following: Part | None,
+    ) -> tuple[Value, ...]:
+        """Values in a script, without the empty one where it would make others of them.
+
+        A script that may leave the name of a command or a directory empty asks before
+        it uses it; and what it evaluates may have set it.
+        """
+        is_command = self._leads and not (before or following)
+        is_path = _ends_in_slash(before) or _begins_with_slash(following)
+        if is_command or (is_path and len(known) > 1):
+            return (None, *(value for value in known if value))
+        return known
 
     def _unknown_part(
         self, part: Part, before: Part | None, following: Part | None
@@ -228,7 +245,11 @@ class Expander:
         outputs = self._outputs(part)
         if part.sign != "$":
             return (part.source,)
-        return tuple(each.rstrip("\n") for each in outputs) or None
+        texts = tuple(each.rstrip("\n") for each in outputs)
+        if not (self._limits.guesses or part.quoted):
+            # Lines that become words are what a program found, and no command's.
+            texts = tuple(text for text in texts if "\n" not in text)
+        return texts or None
 
     def _parameter(self, part: Parameter) -> tuple[Value, ...] | None:
         """The values of a parameter after its operator."""
@@ -346,18 +367,6 @@ def _is_path_member(before: Part | None, following: Part | None) -> bool:
     """Whether a part is all that stands between two slashes or the word's ends."""
     begins = not before or _ends_in_slash(before)
     return begins and (not following or _begins_with_slash(following))
-
-
-def _without_nothing(
-    known: tuple[Value, ...], before: Part | None, following: Part | None
-) -> tuple[Value, ...]:
-    """Values without the empty one, where a path would become another by it.
-
-    A script that may leave a directory's name empty asks before it uses it.
-    """
-    if not (_ends_in_slash(before) or _begins_with_slash(following)):
-        return known
-    return (None, *(value for value in known if value))
 
 
 def _ends_in_slash(part: Part | None) -> bool:

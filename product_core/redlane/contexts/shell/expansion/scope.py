@@ -8,7 +8,7 @@ from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
 from redlane.contexts.shell.expansion.limits import UNBOUNDED
 from redlane.contexts.shell.grammar.syntax import Group
 
-__all__ = ["NOTHING", "OutputTexts", "Scope", "Value"]
+__all__ = ["NOTHING", "OutputTexts", "Scope", "Value", "added", "as_text"]
 
 Value = str | tuple[str, ...] | None
 """What a variable holds: text, the elements of an array, or something unknown."""
@@ -137,3 +137,19 @@ class Scope:
         called.variables = self.variables
         called.uncertain = self.uncertain + 1
         return called
+
+
+def as_text(value: Value) -> str:
+    """A value in one line."""
+    return " ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def added(one: Value, two: Value) -> Value:
+    """A value with another behind it, as `+=` makes it."""
+    if one is None or two is None:
+        return None
+    if isinstance(one, str) and isinstance(two, str):
+        return one + two
+    first = one if isinstance(one, tuple) else (one,)
+    second = two if isinstance(two, tuple) else (two,)
+    return (*first, *second)

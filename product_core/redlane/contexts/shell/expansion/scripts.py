@@ -67,10 +67,15 @@ def read_text(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> tuple[str, .
     return () if data is None else (_decoded(data),)
 
 
-def script_words(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> tuple[str, ...]:
-    """The words that run the script at `path`: its interpreter, or a shell."""
+def script_words(
+    path: str, cwd: str | None, disk: Disk = OWN_DISK, *, may_be_sh: bool = True
+) -> tuple[str, ...]:
+    """The words that run the script at `path`: its interpreter, or a shell.
+
+    Without `may_be_sh` what names no interpreter is none.
+    """
     script = read_script(path, cwd, disk)
-    if script is None:
+    if script is None or not (script.interpreter or may_be_sh):
         return ()
     return (*(script.interpreter or ("sh",)), path)
 
