@@ -30,6 +30,9 @@ SEEN = {
     "behind an option that is left out": "rm -r${a}f x",
     "called with its words": 'f() { rm -rf "$1"; }\nf x',
     "written before it is run": f"echo {DANGER} > w\nsh w",
+    "written to a file whose name is not known": (
+        f't="$(mktemp)"\necho {DANGER} > "$t"\nsh "$t"'
+    ),
     "in another script": "bash inner.sh",
     "in another script behind much else": f"{MANY}. ./inner.sh",
 }
@@ -191,3 +194,29 @@ def test_what_is_printed_and_run_must_be_known(use: str) -> None:
 def test_what_is_run_must_be_known(command: str) -> None:
     text = f'{MANY_MEANINGS} {command} "$a$b$c$d"; done; done; done; done'
     assert ShellContent(text.encode()).problem is not None
+
+
+ORIGINS = {
+    "a download": ('t=$(mktemp); curl -s u > "$t"; sh "$t"', "curl -s u | sh"),
+    "something packed": ('t=$(mktemp); gzip -cd < "$0" > $t; $t', "gzip -cd | sh"),
+}
+
+
+@pytest.mark.parametrize(("text", "seen"), ORIGINS.values(), ids=ORIGINS)
+def test_program_that_a_script_writes_is_known_by_where_it_comes_from(
+    tmp_path: Path, text: str, seen: str
+) -> None:
+    (tmp_path / "s.sh").write_text(text)
+    assert seen in views("bash s.sh", cwd=str(tmp_path))
+
+
+PRELOADS = ['"$(pwd)/x.so"', "$LD_PRELOAD:./k.so", '"$HOME/x.so"']
+
+
+@pytest.mark.parametrize("value", PRELOADS)
+def test_path_in_a_value_is_seen_though_not_all_of_it_is_known(
+    tmp_path: Path, value: str
+) -> None:
+    (tmp_path / "s.sh").write_text(f"LD_PRELOAD={value} ls")
+    seen = views("bash s.sh", cwd=str(tmp_path))
+    assert [each for each in seen if each.startswith("LD_PRELOAD=")]

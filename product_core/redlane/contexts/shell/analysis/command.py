@@ -5,21 +5,18 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import dropwhile
-from typing import Protocol
 
-from redlane.contexts.shell.analysis.findings import Findings
 from redlane.contexts.shell.analysis.forms import placed_forms, plain_form
 from redlane.contexts.shell.analysis.redirections import UNKNOWN, Redirections
+from redlane.contexts.shell.analysis.walker import Walker
 from redlane.contexts.shell.expansion.disk import UnreadableError
 from redlane.contexts.shell.expansion.fields import Expander, Fields
-from redlane.contexts.shell.expansion.limits import Budget, Limits
 from redlane.contexts.shell.expansion.scope import (
     NOTHING,
     OutputTexts,
     Scope,
     Value,
     added,
-    as_text,
 )
 from redlane.contexts.shell.expansion.scripts import (
     read_text,
@@ -34,7 +31,7 @@ from redlane.contexts.shell.grammar.syntax import (
 )
 from redlane.contexts.shell.grammar.words import TooManyMeanings
 from redlane.contexts.shell.knowledge.effects import WRITERS, apply_effect
-from redlane.contexts.shell.knowledge.inner import File, Inner, Words
+from redlane.contexts.shell.knowledge.inner import File, Words
 from redlane.contexts.shell.knowledge.known import is_odd, spellings
 from redlane.contexts.shell.knowledge.output import is_exact, known_output
 from redlane.contexts.shell.knowledge.unwrap import unwrapper
@@ -42,7 +39,7 @@ from redlane.contexts.shell.knowledge.values import commands_in_values, evaluate
 from redlane.contexts.shell.knowledge.variables import unwrap_assignment
 from redlane.contexts.shell.knowledge.written import found_in_path, written_programs
 
-__all__ = ["Command", "Walker"]
+__all__ = ["Command"]
 
 _PRINTERS = frozenset({"echo", "printf", "test", "[", ":"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\+?)=")
@@ -51,39 +48,6 @@ _HERE = frozenset({"<<", "<<-"})
 _LONGEST_VALUE = 64 * 1024
 _MOST_WORDS = 64
 _READS_FILES = frozenset({"cat", "head", "tail", "tac", "rev", "base64", "xxd", "sed"})
-
-
-class Walker(Protocol):
-    """What a command needs of the walk that it is part of."""
-
-    findings: Findings
-    limits: Limits
-    budget: Budget
-    counts_unknown: bool
-
-    def has_met(self, argv: Fields, directory: str | None) -> bool:
-        """Whether a command has been walked that need not be walked again."""
-
-    def substitute(self, part: Substitution, scope: Scope) -> OutputTexts:
-        """Walk a substitution and tell what it prints."""
-
-    def run_inner(
-        self, found: Iterable[Inner], scope: Scope, stdin: OutputTexts
-    ) -> OutputTexts:
-        """Walk what a command runs, and tell what that prints."""
-
-    def run_program(
-        self, path: str, run: Inner, scope: Scope, stdin: OutputTexts
-    ) -> None:
-        """Walk a script that is named by its path as a command."""
-
-    def call(
-        self, name: str, argv: Fields, scope: Scope, stdin: OutputTexts
-    ) -> OutputTexts:
-        """Walk the body of a function for one call."""
-
-    def run_output(self, part: Substitution, scope: Scope, stdin: OutputTexts) -> None:
-        """Walk what a substitution prints, because that is run as a command."""
 
 
 class Command:
@@ -160,7 +124,8 @@ class Command:
             meanings += spellings(argv)
             for each in meanings[1:]:
                 self._walker.findings.simple(each)
-        if "/" in argv[0] or self._scope.links or "PATH" in self._scope.assigned:
+        named = "/" in argv[0] or argv[0].startswith(UNKNOWN)
+        if named or self._scope.links or "PATH" in self._scope.assigned:
             meanings += self._by_file(argv)
         inner = NOTHING
         for each in reversed(dict.fromkeys(meanings)):
@@ -271,22 +236,24 @@ class Command:
             )
             sign = "+=" if each.appends else "="
             self._walker.findings.assigned[each.name.partition("[")[0]] = None
-            for value in values:
-                if value is None:
-                    continue
-                shown.append(f"{each.name}{sign}{as_text(value)}")
-                self._walker.findings.command(shown[-1])
-            self._set(each.name, values, lasting=lasting, appends=each.appends)
+            for text, value in values:
+                if value is not None or "/" in text:
+                    shown.append(f"{each.name}{sign}{text}")
+                    self._walker.findings.command(shown[-1])
+            known = tuple(value for _, value in values)
+            self._set(each.name, known, lasting=lasting, appends=each.appends)
         return " ".join(shown)
 
     def _run_values(self, texts: Iterable[object]) -> None:
         self._walker.run_inner(commands_in_values(texts), self._scope, NOTHING)
 
-    def _values(self, assignment: Assignment) -> tuple[Value, ...]:
+    def _values(self, assignment: Assignment) -> tuple[tuple[str, Value], ...]:
+        """Each value as text, and as far as it is known."""
         if isinstance(assignment.value, list):
-            return tuple(self.meanings(assignment.value))
+            meanings = self.meanings(assignment.value)
+            return tuple((" ".join(each), each) for each in meanings)
         if isinstance(assignment.value, str):
-            return (assignment.value,)
+            return ((assignment.value, assignment.value),)
         return self._expansion().values(assignment.value)
 
     def _set(
@@ -317,14 +284,16 @@ class Command:
         source = scope.links.get(scope.place(name))
         if source is not None:
             found += [(source, *rest), (source.rpartition("/")[2], *rest)]
+        words: Fields = ()
         if "/" in name:
             real = real_name(name, scope.cwd, scope.disk)
             if real is not None:
                 found.append((real, *rest))
             words = script_words(name, scope.cwd, scope.disk, may_be_sh=self._is_sure)
-            if words or scope.place(name) in scope.files:
-                run = Words((*words, *rest)) if words else File(name, rest)
-                self._walker.run_program(scope.place(name), run, scope, self._stdin)
+        is_path = "/" in name or name.startswith(UNKNOWN)
+        if words or (is_path and scope.place(name) in scope.files):
+            run = Words((*words, *rest)) if words else File(name, rest)
+            self._walker.run_program(scope.place(name), run, scope, self._stdin)
         for path in found_in_path(name, scope):
             self._walker.run_program(path, File(path, rest), scope, self._stdin)
         for each in found:

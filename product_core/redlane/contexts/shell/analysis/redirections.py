@@ -83,16 +83,15 @@ class Redirections:
         return (tuple(each[place % len(each)] for each in shown) for place in places)
 
     def _write(self, target: str, output: OutputTexts) -> None:
-        """Remember what is written to a file, where it is known to which."""
-        if not self._limits.guesses and target.startswith(UNKNOWN):
-            return
+        """Remember what is written to a file, by its name or how that is written."""
+        is_known = self._limits.guesses or not target.startswith(UNKNOWN)
         scope, place = self._scope, self._scope.place(target)
         if self._limits.writes:
             old = scope.files.get(place)
             new = output if old is None else _chained(old, output, self._limits)
             scope.files[place] = new
             scope.origins[place] = self._form
-        if target != place and is_odd(target):
+        if is_known and target != place and is_odd(target):
             self._findings.command(f"> {place}")
 
 

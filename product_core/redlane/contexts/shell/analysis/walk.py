@@ -263,11 +263,11 @@ class Analysis:
         """Walk a script: what the text wrote to it, or what is on disk."""
         place = scope.place(inner.path)
         parameters = None if inner.shared else (inner.path, *inner.parameters)
+        if place in scope.origins:
+            self.findings.command(f"{scope.origins[place]} | sh")
         if place in scope.files:
             for text in scope.files[place].texts():
                 self._text(Text(text, parameters), scope, stdin)
-        if place in scope.origins:
-            self.findings.command(f"{scope.origins[place]} | sh")
         script = read_script(inner.path, scope.cwd, scope.disk)
         if script is not None and script.path not in self._active:
             self._script(script, parameters, scope, stdin)

@@ -49,6 +49,7 @@ class Expander:
         self._unknown = False
         self._leaves_out = False
         self._leads = False
+        self._splits = False
         self.unknown: dict[int, Word] = {}
 
     def commands(self, words: list[Word]) -> list[Fields]:
@@ -78,13 +79,13 @@ class Expander:
             for segments in self._segments(_unbraced(word))
         )
 
-    def values(self, word: Word) -> tuple[Value, ...]:
-        """What a word may come to that is assigned; in a script None if not known."""
+    def values(self, word: Word) -> tuple[tuple[str, Value], ...]:
+        """What a word may come to that is assigned, as text and as what is known."""
         self._unknown = False
         found = self.texts(word)
         if self._limits.guesses or not self._unknown:
-            return found
-        return tuple(None if _UNKNOWN.search(text) else text for text in found)
+            return tuple(zip(found, found, strict=True))
+        return tuple((text, None if _UNKNOWN.search(text) else text) for text in found)
 
     def target(self, word: Word) -> tuple[str, ...]:
         """What a word of a redirection may come to."""
@@ -125,8 +126,10 @@ class Expander:
     def _fields(self, word: Word) -> list[Fields]:
         if isinstance(word, str):
             return [(word,)]
-        found = dict.fromkeys(self._split(each) for each in self._segments(word))
-        return list(found)
+        self._splits = True
+        segments = self._segments(word)
+        self._splits = False
+        return list(dict.fromkeys(map(self._split, segments)))
 
     def _segments(self, word: Iterable[Part]) -> list[list[Segment]]:
         """The alternatives of a word, each a row of stretches with their splitting."""
@@ -246,7 +249,7 @@ class Expander:
         if part.sign != "$":
             return (part.source,)
         texts = tuple(each.rstrip("\n") for each in outputs)
-        if not (self._limits.guesses or part.quoted):
+        if self._splits and not (self._limits.guesses or part.quoted):
             # Lines that become words are what a program found, and no command's.
             texts = tuple(text for text in texts if "\n" not in text)
         return texts or None

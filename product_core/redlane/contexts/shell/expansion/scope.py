@@ -8,7 +8,7 @@ from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
 from redlane.contexts.shell.expansion.limits import UNBOUNDED
 from redlane.contexts.shell.grammar.syntax import Group
 
-__all__ = ["NOTHING", "OutputTexts", "Scope", "Value", "added", "as_text"]
+__all__ = ["NOTHING", "OutputTexts", "Scope", "Value", "added"]
 
 Value = str | tuple[str, ...] | None
 """What a variable holds: text, the elements of an array, or something unknown."""
@@ -137,11 +137,6 @@ class Scope:
         called.variables = self.variables
         called.uncertain = self.uncertain + 1
         return called
-
-
-def as_text(value: Value) -> str:
-    """A value in one line."""
-    return " ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def added(one: Value, two: Value) -> Value:
