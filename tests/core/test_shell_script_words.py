@@ -220,3 +220,8 @@ def test_path_in_a_value_is_seen_though_not_all_of_it_is_known(
     (tmp_path / "s.sh").write_text(f"LD_PRELOAD={value} ls")
     seen = views("bash s.sh", cwd=str(tmp_path))
     assert [each for each in seen if each.startswith("LD_PRELOAD=")]
+
+
+def test_path_is_known_by_its_beginning(tmp_path: Path) -> None:
+    (tmp_path / "s.sh").write_text('t="/etc/x-$$"\necho > "$t"')
+    assert "> /etc/x-$$" in views("bash s.sh", cwd=str(tmp_path))

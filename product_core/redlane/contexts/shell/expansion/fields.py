@@ -26,6 +26,7 @@ from redlane.contexts.shell.grammar.words import TooManyMeanings
 __all__ = ["Expander"]
 
 _UNKNOWN = re.compile(r"[$`]")
+_PATH = re.compile(r"[/~][^\s$`]+\S*")
 
 Fields = tuple[str, ...]
 Segment = tuple[str, bool]
@@ -85,7 +86,7 @@ class Expander:
         found = self.texts(word)
         if self._limits.guesses or not self._unknown:
             return tuple(zip(found, found, strict=True))
-        return tuple((text, None if _UNKNOWN.search(text) else text) for text in found)
+        return tuple((text, text if _is_value(text) else None) for text in found)
 
     def target(self, word: Word) -> tuple[str, ...]:
         """What a word of a redirection may come to."""
@@ -323,6 +324,11 @@ class Expander:
             if isinstance(value, str)
         )
         return re.compile(f"[ \t\n{re.escape(chosen)}]+")
+
+
+def _is_value(text: str) -> bool:
+    """Whether it is known whole, or it is known where a path begins."""
+    return _UNKNOWN.search(text) is None or _PATH.fullmatch(text) is not None
 
 
 def _is_embedded(word: Word, *, in_command: bool) -> bool:
