@@ -29,7 +29,7 @@ INPUTS := $(foreach each,$(DISTRIBUTIONS),$(wildcard $(each)/pyproject.toml $(ea
 SOURCES := product_core/redlane hub/redlane_hub $(wildcard plugins/*/redlane_*)
 BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
 
-.PHONY: help setup run test test-all soak steady test-on boot-test wheels deb check format bench lock clean
+.PHONY: help setup run test test-all soak steady test-on corpus boot-test wheels deb check format bench lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -73,6 +73,9 @@ steady: $(READY) ## TESTS='…' twenty times beside two busy processes
 
 test-on: ## the quick tests on the Python of another Debian: SUITE=trixie; wants root
 	@packaging/on-debian.sh $(SUITE) make test
+
+corpus: $(READY) ## fetch the scripts of real packages, which slow tests judge
+	@PYTHONPATH=tests $(BIN)/python -m scripts.corpus
 
 boot-test: $(READY) ## what `make deb` built, in booted Debians; wants root
 	@packaging/boot-packages.sh
