@@ -22,6 +22,7 @@ SEEN = {
     "behind another shell": f"{MANY}sh -c '{DANGER}'",
     "evaluated": f"{MANY}eval '{DANGER}'",
     "in a here-document to a shell": f"{MANY}sh <<E\n{DANGER}\nE",
+    "in a long here-document to a shell": f"sh <<E\n{MANY}{DANGER}\nE",
     "with a variable that holds one word": f"{MANY}a=x\nrm -rf $a",
     "behind a command that is not known": f"{MANY}$SUDO {DANGER}",
     "in a trap": f"{MANY}trap '{DANGER}' EXIT",

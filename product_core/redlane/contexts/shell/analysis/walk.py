@@ -247,6 +247,8 @@ class Analysis:
             return NOTHING
         if not inner.text.strip() or inner.text in self._active:
             return NOTHING
+        if self.limits.calls and len(inner.text) > self.limits.longest:
+            raise TooComplex("a text in a script is too long to be followed")
         if not self.limits.calls and inner.text in self.findings.strings:
             return NOTHING
         if len(inner.text) > MOST_BYTES:
