@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from redlane.patterns.classes import SHORTHANDS, inside_class, outside_class
 from redlane.patterns.refusals import PatternError, refuse_escape, refuse_group
 
-__all__ = ["Translation", "translate", "translate_as"]
+__all__ = ["Translation", "is_one_character", "translate", "translate_as"]
 
 _PLAIN = re.compile(r"[^\\\[({]+")
 _QUOTED = re.compile(r"\\Q.*?(?:\\E|\Z)", re.DOTALL)
@@ -38,6 +38,7 @@ class Translation:
 
     pattern: str
     loose: bool
+    captures: bool = True
     parts: list[str] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     classes: int = 0
@@ -80,19 +81,32 @@ def translate(pattern: str) -> str:
     return translate_as(pattern, loose=False).text
 
 
-def translate_as(pattern: str, *, loose: bool) -> Translation:
-    """`pattern` with its classes spelled exactly, or loosely (see `classes`)."""
+def translate_as(pattern: str, *, loose: bool, captures: bool = True) -> Translation:
+    """`pattern` with its classes spelled exactly, or loosely (see `classes`).
+
+    Without `captures` none of its groups has a number or a name.
+    """
     surrogate = next((each for each in pattern if _HIGH <= ord(each) < _END), None)
     if surrogate is not None:
         raise PatternError(
             f"half a surrogate pair ({ascii(surrogate)[1:-1]}) is no character: "
             "write the character itself"
         )
-    done = Translation(pattern, loose)
+    done = Translation(pattern, loose, captures)
     position = 0
     while position < len(pattern):
         position = _step(done, position)
     return done
+
+
+def is_one_character(pattern: str) -> bool:
+    r"""Whether a valid pattern is just a class, `.` or a shorthand such as `\w`.
+
+    It matches one character then, whatever stands around that.
+    """
+    if pattern.startswith("["):
+        return _class(Translation(pattern, loose=True), 0) == len(pattern)
+    return pattern == "." or (pattern[:1] == "\\" and pattern[1:] in SHORTHANDS)
 
 
 def _step(done: Translation, start: int) -> int:
@@ -137,7 +151,7 @@ def _brace(done: Translation, start: int) -> int:
 def _group(done: Translation, start: int) -> int:
     pattern = done.pattern
     if not pattern.startswith("(?", start):
-        done.parts.append("(")
+        done.parts.append("(" if done.captures else "(?:")
         return start + 1
     refuse_group(pattern, start)
     named = _NAME.match(pattern, start)
@@ -148,6 +162,9 @@ def _group(done: Translation, start: int) -> int:
     flags = _FLAGS.match(pattern, start)
     if named:
         done.names.add(named.group(1))
+        if not done.captures:
+            done.parts.append("(?:")
+            return named.end()
     elif flags and "u" in flags.group(1):
         done.parts.append(_without_unicode_flag(*flags.groups()))
         return flags.end()

@@ -2,13 +2,15 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import re2
 
 from redlane.model.content import readable
 from redlane.patterns.compiled import CompiledPattern
+from redlane.patterns.dialect import is_one_character
 from redlane.patterns.refusals import PatternError
+from redlane.patterns.replacing import Bounds, Part, by_character, by_literal, by_match
 
 __all__ = ["replacement_problems", "substitute"]
 
@@ -16,17 +18,12 @@ _SECONDS = 5.0
 """How long a transform may take (policy format: Limits). One search is linear, but a
 search for each of many matches may not be."""
 
-_MOST_BYTES = 64 << 20
-"""The most that a replacement may add to a content."""
-
 _MOST_GROUPS = 200
 """Each step of a search that captures copies the places of all groups."""
 
 _REFERENCE = re.compile(r"\$(?:(\$)|([0-9]+)|\{(\w+)\})")
-_CONTINUATION = range(0x80, 0xC0)
-
-_Part = bytes | int
-"""A piece of a replacement: its own text, or the number of a group."""
+_LITERAL = re.compile(r"(?:[^\\.^$*+?()\[\]{}|]|\\[!-/:-@\[-^`{-~])*")
+_ESCAPED = re.compile(r"\\(.)")
 
 
 def replacement_problems(compiled: CompiledPattern, replacement: str) -> list[str]:
@@ -68,54 +65,20 @@ def substitute(
     if problems:
         raise PatternError(problems[0])
     parts = _parts(compiled, replacement)
-    captures = any(isinstance(part, int) and part > 0 for part in parts)
-    engine = compiled.engine(text, captures=captures)
-    until = clock() + seconds
-    pieces: list[bytes] = []
-    copied = added = 0
-    for match in _matches(engine, text):
-        new = b"".join(
-            part if isinstance(part, bytes) else match.group(part) or b""
-            for part in parts
-        )
-        pieces += (text[copied : match.start()], new)
-        copied = match.end()
-        added += len(new)
-        if added > _MOST_BYTES:
-            raise PatternError("the replacement makes the content grow beyond all use")
-        if clock() > until:
-            raise PatternError(f"replacing took more than {seconds:.3g} seconds")
-    return b"".join((*pieces, text[copied:]))
+    bounds = Bounds(seconds, clock)
+    if any(isinstance(part, int) and part > 0 for part in parts):
+        return by_match(compiled, parts, text, bounds)
+    if _LITERAL.fullmatch(compiled.source):
+        return by_literal(_ESCAPED.sub(r"\1", compiled.source), parts, text, bounds)
+    made = None
+    if is_one_character(compiled.source.removesuffix("+")):
+        made = by_character(compiled, parts, text, bounds)
+    return by_match(compiled, parts, text, bounds) if made is None else made
 
 
-def _matches(engine: "re2._Regexp", text: bytes) -> "Iterator[re2._Match]":
-    """The matches from left to right, none of them overlapping.
-
-    An empty match right behind another match does not count, and none lies within a
-    character.
-    """
-    position, last = 0, -1
-    while position <= len(text):
-        match = engine.search(text, position)
-        if match is None:
-            return
-        start, end = match.span()
-        if end > start or end != last:
-            yield match
-            last = end
-        position = end if end > start else _next_character(text, end)
-
-
-def _next_character(text: bytes, position: int) -> int:
-    position += 1
-    while position < len(text) and text[position] in _CONTINUATION:
-        position += 1
-    return position
-
-
-def _parts(compiled: CompiledPattern, replacement: str) -> list[_Part]:
+def _parts(compiled: CompiledPattern, replacement: str) -> list[Part]:
     """The replacement's own text and its groups, in order."""
-    parts: list[_Part] = []
+    parts: list[Part] = []
     copied = 0
     for found in _REFERENCE.finditer(replacement):
         parts.append(replacement[copied : found.start()].encode())
@@ -124,7 +87,7 @@ def _parts(compiled: CompiledPattern, replacement: str) -> list[_Part]:
         number = _group_number(engine, found)
         parts.append(b"$" if number is None else number)
     parts.append(replacement[copied:].encode())
-    return parts
+    return [part for part in parts if part != b""]
 
 
 def _group_number(engine: "re2._Regexp", found: re.Match[str]) -> int | None:
