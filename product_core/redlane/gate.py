@@ -11,6 +11,7 @@ from functools import partial
 
 from redlane.engine.boundary import fail_closed
 from redlane.engine.judge import context_of, judge
+from redlane.execution import VERDICT_SECONDS, TimeLimit
 from redlane.model.content import Content
 from redlane.model.policy import Context
 from redlane.model.settings import Review as ReviewSettings
@@ -197,7 +198,7 @@ class Gate:
         stopped = why_stopped(session)
         if session is None or stopped:
             return self._block(request, stopped)
-        with self._places.one(session.id) as free:
+        with TimeLimit(VERDICT_SECONDS), self._places.one(session.id) as free:
             if not free:
                 return self._block(request, "too many requests of the session at once")
             role = session.role if request.role is None else request.role

@@ -90,9 +90,12 @@ def test_command_that_is_too_long_is_not_asked_about(peer: ScriptedPeer) -> None
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("7.5", 7.5), ("0", 5), ("-1", 5), ("nan", 5), ("1e9", 5), ("soon", 5), (None, 5)],
+    [
+        *(("7.5", 7.5), ("86402", 86_402)),
+        *((unusable, 7) for unusable in ("0", "-1", "nan", "1e9", "soon", None)),
+    ],
 )
-def test_daemon_has_the_time_that_it_says(
+def test_daemon_is_waited_for_as_long_as_it_says(
     tmp_path: Path, text: str | None, seconds: float
 ) -> None:
     if text is not None:

@@ -92,6 +92,31 @@ def test_no_exit_within_five_seconds_forces_block(home: Home, action: str) -> No
     assert time.monotonic() - started > 4.5
 
 
+HANGS = {
+    "checker": executable("Flag", "sleep 60"),
+    "transform": {
+        **simple("Modify", "echo"),
+        "transform": {"type": "Executable", "command": "sleep 60"},
+    },
+}
+
+
+@pytest.mark.parametrize("policy", HANGS.values(), ids=HANGS)
+def test_who_asks_is_told_which_policy_took_too_long(
+    home: Home, policy: dict[str, object]
+) -> None:
+    home.policies({"id": "hangs", **policy})
+    home.role("agent", "hangs")
+    home.settings(sevsh={"validation_timeout_seconds": 0.5})
+    home.start("--role", "agent")
+
+    ran = home.shell("-c", "echo ran")
+
+    assert (ran.code, ran.out) == (126, "")
+    assert "policy 'hangs' could not" in ran.refusal
+    assert "did not exit within 0." in ran.refusal
+
+
 def test_a_checker_that_ignores_sigterm_is_still_ended(home: Home) -> None:
     home.policies({"id": "p", **executable("Flag", "sh -c 'trap \"\" TERM; sleep 20'")})
     home.role("agent", "p")

@@ -18,12 +18,12 @@ from redlane.processes import (
 
 __all__ = ["DaemonAddress", "locate"]
 
-_LONGEST_TIMEOUT, _USUAL_TIMEOUT = 86400.0, 5.0
+_LONGEST_TIMEOUT, _USUAL_TIMEOUT = 86460.0, 7.0
 
 
 @dataclass(frozen=True, slots=True)
 class DaemonAddress:
-    """A control socket, and the seconds that the daemon has for an answer."""
+    """A control socket, and the seconds after which no answer is waited for."""
 
     socket: bytes
     timeout: float

@@ -41,6 +41,9 @@ __all__ = [
 
 Document = Mapping[str, Any]
 
+_VERDICT_SECONDS = 30.0
+"""What the daemon may take for a verdict: its programs may be slow, or hang."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -68,7 +71,8 @@ def verdict(
     body = {"content": content, "context": context, "hold": hold}
     given = {"role": role, "session": session}
     body |= {name: value for name, value in given.items() if value is not None}
-    return Operation("POST", "/api/analyze", body, hold_seconds if hold else 0.0)
+    waiting = _VERDICT_SECONDS + (hold_seconds if hold else 0.0)
+    return Operation("POST", "/api/analyze", body, waiting)
 
 
 def sessions() -> Operation:

@@ -54,6 +54,10 @@ class Rules:
         """The rules in force."""
         return self._loaded.ruleset
 
+    def verdict_seconds(self) -> float:
+        """How long a command of the shell wrapper waits for its verdict."""
+        return self._loaded.settings.sevsh.validation_timeout_seconds
+
     def reload(self, prepare: Callable[[Loaded], None]) -> Loaded:
         """Load again; what is returned is in force if it has no errors.
 

@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from redlane.control.app import create_app, shell_service
@@ -28,9 +29,13 @@ class Running:
     """Serves the control API and the shell wrapper until a signal ends it."""
 
     def __init__(
-        self, parts: Container, listeners: Listeners, notifier: Notifier
+        self,
+        parts: Container,
+        listeners: Listeners,
+        notifier: Notifier,
+        verdict_seconds: Callable[[], float],
     ) -> None:
-        """Nothing is accepted before `run`."""
+        """Nothing is accepted before `run`; a command's verdict has so many seconds."""
         self._parts = replace(parts, reload=self._load_again)
         self._load = parts.reload
         self._listeners = listeners
@@ -47,6 +52,7 @@ class Running:
             parts.members.serve,
             notifier.alive,
             parts.counted,
+            verdict_seconds,
         )
 
     def take_signals(self) -> None:

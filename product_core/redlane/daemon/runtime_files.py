@@ -1,7 +1,8 @@
 """What the daemon leaves beside its socket for the shell wrapper.
 
-`shell-timeout` says how many seconds the wrapper waits for a verdict, `bin/` holds the
-wrapper under the names of the shells that it stands for.
+`shell-timeout` says how many seconds the wrapper waits, which is longer than a verdict
+may take: what is late is told by the verdict, which names it. `bin/` holds the wrapper
+under the names of the shells that it stands for.
 """
 
 from redlane.contexts.shell.running.shims import install_shims
@@ -14,13 +15,18 @@ __all__ = ["SHIMS", "write_shims", "write_timeout"]
 SHIMS = "bin"
 """The directory of the shims, below the run directory."""
 
+_MARGIN_SECONDS = 2
+"""What an answer may take besides the verdict: programs are ended, an event is written,
+and on a busy machine either side waits for its turn."""
+
 
 def write_timeout(paths: Paths, settings: Settings) -> None:
     """Write the timeout, if it is another; the file is whole or not there."""
     file, fresh = paths.run / "shell-timeout", paths.run / ".shell-timeout.new"
     # Everybody's wrappers read it where the daemon is the machine's.
     mode = 0o644 if paths.is_system else 0o600
-    text = f"{settings.sevsh.validation_timeout_seconds:g}\n"
+    seconds = settings.sevsh.validation_timeout_seconds + _MARGIN_SECONDS
+    text = f"{seconds:g}\n"
     try:
         # A reload that leaves it as it is must work on a full disk as well.
         if file.is_file() and file.read_text(errors="replace") == text:

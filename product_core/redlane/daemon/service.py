@@ -124,7 +124,7 @@ def _serve(
     notifier = Notifier(start.environ)
     with signals_held_back():
         listeners = listen(paths, passed)
-        running = Running(parts, listeners, notifier)
+        running = Running(parts, listeners, notifier, rules.verdict_seconds)
         running.take_signals()
     if not _logs_to_journal(start):
         report(Outcome(os.getpid(), notes=tuple(notes)))

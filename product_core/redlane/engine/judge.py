@@ -11,6 +11,7 @@ from functools import partial
 from redlane.engine.boundary import fail_closed
 from redlane.engine.evaluate import evaluate
 from redlane.errors import RedlaneError
+from redlane.execution import VERDICT_SECONDS, TimeLimit
 from redlane.model.content import Content
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision, Verdict
@@ -28,12 +29,15 @@ def judge(
     """The most severe verdict of `role` on `contents`; never an exception.
 
     Several contents are one text seen in several contexts (context All).
-    `restrictions` are what a user adds to the role: they forbid, and never loosen.
+    `restrictions` are what a user adds to the role: they forbid, and never loosen. No
+    program is waited for longer than the time limit that whoever calls has set, or else
+    `VERDICT_SECONDS`.
     """
-    return fail_closed(
-        partial(_judge, ruleset, role, contents, restrictions),
-        lambda reason: _block(ruleset, role, contents, f"cannot be judged: {reason}"),
-    )
+    with TimeLimit(VERDICT_SECONDS):
+        return fail_closed(
+            partial(_judge, ruleset, role, contents, restrictions),
+            lambda why: _block(ruleset, role, contents, f"cannot be judged: {why}"),
+        )
 
 
 def context_of(contents: Sequence[Content]) -> str:

@@ -12,6 +12,7 @@ from itertools import product
 from redlane.engine import wording
 from redlane.engine.asking import first_block, first_match
 from redlane.engine.boundary import one_line
+from redlane.execution import seconds_left
 from redlane.model.content import Content
 from redlane.model.matching import Answer, Outcome
 from redlane.model.policy import Action, Context, Policy
@@ -53,7 +54,7 @@ def restrict(
     """
     if verdict.decision is Decision.BLOCK and verdict.context != Context.SYSCALL:
         return verdict
-    end = timer() + seconds
+    end = timer() + seconds_left(seconds)
     asking = _RestrictionQuestion(restrictions, forms, lambda: timer() > end)
     found = asking.blocked() or asking.unseen() or asking.flagged()
     if found is None:

@@ -6,6 +6,7 @@ that `redlane validate` imports.
 
 import threading
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from typing import Generic, TypeVar
 
 from redlane.engine.boundary import fail_closed
@@ -22,12 +23,13 @@ class _Work(threading.Thread, Generic[Result]):
     def __init__(self, work: Callable[[], Result]) -> None:
         super().__init__(daemon=True)
         self._work = work
+        self._context = copy_context()  # the verdict's time limit holds here as well
         self._answer: list[Result] = []
         self._problem = "a checker ended without an answer"
 
     def run(self) -> None:
         """Do the work; a failure is kept for whoever asks for the answer."""
-        fail_closed(self._do, self._fail)
+        self._context.run(fail_closed, self._do, self._fail)
 
     def _do(self) -> None:
         self._answer = [self._work()]

@@ -5,7 +5,13 @@ import time
 from collections.abc import Callable
 
 from redlane.errors import RedlaneError
-from redlane.execution import CHECK_SECONDS, Command, run_all, split_command
+from redlane.execution import (
+    CHECK_SECONDS,
+    Command,
+    run_all,
+    seconds_left,
+    split_command,
+)
 from redlane.model.content import Content
 from redlane.model.policy import Transform, TransformType
 from redlane.patterns import CompiledPattern, compile_pattern, substitute
@@ -20,7 +26,7 @@ class TransformError(RedlaneError):
 
 
 def apply(transform: Transform, content: Content) -> Content:
-    """`content`, rewritten by `transform` within `CHECK_SECONDS`.
+    """`content`, rewritten by `transform` within `CHECK_SECONDS`, if as many are left.
 
     The time is that of the whole content: a tool call is rewritten text by text. Raises
     TransformError for whatever goes wrong.
@@ -44,12 +50,13 @@ def _change(transform: Transform) -> Callable[[bytes, float], bytes]:
 
 def _within_time(change: Callable[[bytes, float], bytes]) -> _Change:
     """`change` for one text after the other, all of them in the time of one."""
-    end = time.monotonic() + CHECK_SECONDS
+    seconds = seconds_left(CHECK_SECONDS)
+    end = time.monotonic() + seconds
 
     def changed(text: bytes) -> bytes:
         left = end - time.monotonic()
         if left <= 0:
-            raise TransformError(f"took more than {CHECK_SECONDS:g} seconds")
+            raise TransformError(f"took more than {round(seconds, 1) or 0.1:g} seconds")
         return change(text, left)
 
     return changed
@@ -64,12 +71,9 @@ def _piped(words: tuple[str, ...], text: bytes, seconds: float) -> bytes:
 
 
 def _substituted(
-    compiled: CompiledPattern,
-    replacement: str,
-    text: bytes,
-    seconds: float,  # noqa: ARG001  # a substitution has a limit of its own
+    compiled: CompiledPattern, replacement: str, text: bytes, seconds: float
 ) -> bytes:
-    return substitute(compiled, replacement, text)
+    return substitute(compiled, replacement, text, seconds=seconds)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -3,12 +3,14 @@
 Every program runs the same way, whoever asks: its words are executed without a shell,
 in a session of its own, in `/`, with the descriptors 0, 1 and 2 alone, with the
 environment of `ENVIRONMENT` and nothing of the caller's, and for `CHECK_SECONDS` at
-most. Whatever is not an exit status is a failure, and a failure is a Block.
+most, or what is left of the verdict's `TimeLimit`. Whatever is not an exit status is a
+failure, and a failure is a Block.
 
 This package is light until the first program is run: loading policies only needs to
 split their command lines.
 """
 
+import math
 from collections.abc import Sequence
 
 from redlane.execution.commands import (
@@ -17,11 +19,13 @@ from redlane.execution.commands import (
     command_problems,
     split_command,
 )
+from redlane.execution.limit import TimeLimit, seconds_left
 from redlane.execution.values import (
     AT_ONCE,
     CHECK_SECONDS,
     MOST_OUTPUT,
     QUEUE_SECONDS,
+    VERDICT_SECONDS,
     Command,
     Ending,
     Manner,
@@ -31,12 +35,15 @@ __all__ = [
     "CHECK_SECONDS",
     "MOST_OUTPUT",
     "SEARCH_PATH",
+    "VERDICT_SECONDS",
     "Command",
     "CommandError",
     "Ending",
     "Manner",
+    "TimeLimit",
     "command_problems",
     "run_all",
+    "seconds_left",
     "split_command",
 ]
 
@@ -51,13 +58,17 @@ def run_all(
     """Run `commands` side by side and tell how each one ended, in the same order.
 
     Each has `seconds` of its own, counted from its start; what still waits for its
-    turn after `queue_seconds` ends as NOT_STARTED. Never raises for what a command
-    does, and leaves no process of its group and no zombie behind. Safe to call from
-    several threads at once.
+    turn after `queue_seconds` ends as NOT_STARTED. All of them end with the time of the
+    verdict under way. Never raises for what a command does, and leaves no process of
+    its group and no zombie behind. Safe to call from several threads at once.
     """
     # Imported on first use: most runs of the command line start no program.
     from redlane.execution.side_by_side import run_side_by_side  # noqa: PLC0415
 
     return run_side_by_side(
-        commands, seconds=seconds, at_once=at_once, queue_seconds=queue_seconds
+        commands,
+        seconds=seconds,
+        at_once=at_once,
+        queue_seconds=queue_seconds,
+        in_all=seconds_left(math.inf),
     )

@@ -20,16 +20,21 @@ def run_side_by_side(
     seconds: float,
     at_once: int,
     queue_seconds: float,
+    in_all: float = math.inf,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Ending, ...]:
-    """Run `commands`, at most `at_once` at a time; see `redlane.execution.run_all`."""
+    """Run `commands`, at most `at_once` at a time; see `redlane.execution.run_all`.
+
+    After `in_all` seconds none of them runs any more.
+    """
     try:
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         told = f"could not be started: {os.devnull}: {error.strerror}"
         return (Ending(Manner.NOT_STARTED, told),) * len(commands)
     try:
-        return _Run(commands, seconds, null, clock).endings(at_once, queue_seconds)
+        run = _Run(commands, seconds, clock() + in_all, null, clock)
+        return run.endings(at_once, queue_seconds)
     finally:
         os.close(null)
 
@@ -41,15 +46,18 @@ class _Run:
         self,
         commands: Sequence[Command],
         seconds: float,
+        end: float,
         null: int,
         clock: Callable[[], float],
     ) -> None:
         self._commands = commands
         self._seconds = seconds
+        self._end_of_all = end
         self._null = null
         self._clock = clock
         self._waiting = deque(range(len(commands)))
         self._running: dict[int, Child] = {}
+        self._allowed: dict[int, float] = {}
         self._deadlines: dict[int, float] = {}
         self._ended: dict[int, Ending] = {}
 
@@ -71,16 +79,19 @@ class _Run:
     def _start(self, index: int, queue_end: float) -> None:
         # The time runs from before the start: a start that takes long is part of it.
         now = self._clock()
-        if now < queue_end:
-            started = start(self._commands[index], self._null)
+        started: Child | Ending
+        if now >= queue_end:
+            started = _not_started("too many commands were waiting before it")
+        elif now >= self._end_of_all:
+            started = _not_started("the time for a verdict was over before it")
         else:
-            told = "could not be started: too many commands were waiting before it"
-            started = Ending(Manner.NOT_STARTED, told)
+            started = start(self._commands[index], self._null)
         if isinstance(started, Ending):
             self._ended[index] = started
         else:
             self._running[index] = started
-            self._deadlines[index] = now + self._seconds
+            self._deadlines[index] = min(now + self._seconds, self._end_of_all)
+            self._allowed[index] = self._deadlines[index] - now
 
     def _wait(self) -> None:
         """Act on what happens, until the next deadline at most.
@@ -114,9 +125,15 @@ class _Run:
             self._running[index].kill()
         for index in late:
             self._running[index].stop()
-            told = f"did not exit within {round(self._seconds, 1):g} seconds"
+            # A little is gone before the start: 4.99 seconds are five to everybody.
+            allowed = round(self._allowed[index], 1) or 0.1
+            told = f"did not exit within {allowed:g} seconds"
             self._end(index, Ending(Manner.TIMED_OUT, told))
 
     def _end(self, index: int, ending: Ending) -> None:
         self._ended[index] = ending
         del self._running[index]
+
+
+def _not_started(why: str) -> Ending:
+    return Ending(Manner.NOT_STARTED, f"could not be started: {why}")

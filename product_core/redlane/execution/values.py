@@ -8,6 +8,7 @@ __all__ = [
     "CHECK_SECONDS",
     "MOST_OUTPUT",
     "QUEUE_SECONDS",
+    "VERDICT_SECONDS",
     "Command",
     "Ending",
     "Manner",
@@ -18,6 +19,10 @@ CHECK_SECONDS = 5.0
 
 QUEUE_SECONDS = 30.0
 """How long one call goes on starting commands; with it, every call has an end."""
+
+VERDICT_SECONDS = 30.0
+"""The time of a whole verdict, where whoever asks has set no other: many checkers and a
+transform may stand one behind the other."""
 
 AT_ONCE = 32
 """How many commands of one call run at the same time."""

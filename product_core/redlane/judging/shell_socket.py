@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
+from redlane.execution import VERDICT_SECONDS, TimeLimit
 from redlane.judging.connection_limit import ConnectionLimit, Counted
 from redlane.judging.hangup import Hangup
 from redlane.judging.health_probe import HealthProbe
@@ -57,13 +58,15 @@ class ShellSocket:
         serve_questions: ServeQuestions,
         alive: Callable[[], None] = lambda: None,
         counted: Counted = lambda _: None,
+        seconds: Callable[[], float] = lambda: VERDICT_SECONDS,
     ) -> None:
         """Answer with `answer`; `take_back` lets go of a review that nobody awaits.
 
         `path` is the listener's. `serve_questions` is given each connection on which
         many are to come, who opened it, and what has come over it. `alive` is called
         behind each `check`, when connections are accepted indeed. By `counted` those
-        of one user are bounded, and what they send.
+        of one user are bounded, and what they send. A verdict on a command takes
+        `seconds` at most, from when its connection is accepted.
         """
         self._listener = listener
         self._probe = HealthProbe(path)
@@ -73,6 +76,7 @@ class ShellSocket:
         self._take_back = take_back
         self._serve_questions = serve_questions
         self._alive = alive
+        self._seconds = seconds
         self._is_checked = False
         self._changed = threading.Condition()
         self._threads = 0
@@ -179,7 +183,8 @@ class ShellSocket:
                 connection.sendall(block_line("too many commands of yours at once"))
                 return
             try:
-                self._serve_peer(connection, peer)
+                with TimeLimit(self._seconds()):
+                    self._serve_peer(connection, peer)
             except QuestionsBegunError as error:
                 stack.pop_all()  # whoever serves it closes both
                 self._serve_questions(connection.dup(), peer, error.begun)

@@ -47,7 +47,7 @@ class Sevsh:
     )
     validation_timeout_seconds: float = _setting(
         Kind.NUMBER,
-        "how long the shell wrapper waits for a verdict before it refuses",
+        "how long a shell command waits for its verdict before it is refused",
         default=5,
         positive=True,
         maximum=_LONGEST_SECONDS,

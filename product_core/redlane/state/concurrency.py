@@ -7,6 +7,7 @@ its share waits for itself and for nobody else; past a bound it is refused.
 import threading
 from collections import Counter
 
+from redlane.execution import seconds_left
 from redlane.state.quota_keys import QuotaKey, session_quota_key
 
 __all__ = ["MOST_AT_ONCE", "MOST_WAITING", "ConcurrencyLimit"]
@@ -55,7 +56,8 @@ class ConcurrencyLimit:
             self._waiting[session] += 1
             try:
                 free = self._changed.wait_for(
-                    lambda: not self._is_full(session), self._longest_wait
+                    lambda: not self._is_full(session),
+                    seconds_left(self._longest_wait),
                 )
                 self._running[session] += free
             finally:

@@ -8,7 +8,7 @@
 struct place {
     char socket[PATH_MAX]; /* the control socket; the wrapper's own lies beside it */
     long supervisor;       /* of the session; 0: the question is asked outside of one */
-    double timeout; /* seconds that the daemon has for an answer */
+    double timeout;        /* seconds after which no answer is waited for */
 };
 
 long session_supervisor(void);
