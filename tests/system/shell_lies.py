@@ -35,6 +35,10 @@ LIES = {
     "held-bad-id": b"HELD a\x1b[2J 1\nALLOW\n",
     "held-long-id": b"HELD " + b"a" * 65 + b" 1\nALLOW\n",
     "held-no-end": b"HELD a 1",
+    "open-alone": b"OPEN\n",
+    "open-twice": b"OPEN\nOPEN\nALLOW\n",
+    "open-with-a-word": b"OPEN 1\nALLOW\n",
+    "open-behind-the-verdict": b"ALLOW\nOPEN\n",
     "endless-line": b"a" * 100_000,
 }
 

@@ -60,6 +60,16 @@ WAYS = {
     "loader": RUN.format(f"[{LOADER!r}, '/bin/bash', '-c', 'echo ' + sys.argv[1]]"),
     "busybox": RUN.format("['busybox', 'echo', sys.argv[1]]"),
 }
+OPEN = {
+    "a variable": 'w=$(cat word)\n/bin/echo "$w"',
+    "a substitution": '/bin/echo "$(cat word)"',
+    "a fork": 'w=$(cat word)\n( : ; /bin/echo "$w" )',
+    "a pipeline": 'w=$(cat word)\n: | /bin/echo "$w" | cat',
+    "a function": 'f() { /bin/echo "$1"; }\nf "$(cat word)"',
+    "a command": 'c=$(printf %s /bin/echo | tail -n 1)\n"$c" "$(cat word)"',
+    "generated text": "eval \"$(sed 's,^,/bin/echo ,' word)\"",
+    "another shell": 'w=$(cat word)\nsh -c \'/bin/echo "$1"\' sh "$w"',
+}
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +130,25 @@ def test_command_line_is_judged(home: Home, role: str, way: str) -> None:
     assert REASON in refused.err, refused
     assert "forbidden-word" not in refused.out
     assert refused.code in (126, 123), refused  # 123: xargs says so
+    assert "fine-word" in fine.out, fine
+    assert "redlane" not in fine.err, fine
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("text", OPEN.values(), ids=OPEN)
+def test_what_a_script_works_out_is_judged_where_it_runs(
+    home: Home, role: str, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "s.sh").write_text(f"cd {tmp_path}\n{text}\n")
+    code = RUN.format(f"['sh', '{tmp_path}/s.sh']")
+
+    (tmp_path / "word").write_text("forbidden-word")
+    refused = by_python(home, role, code)
+    (tmp_path / "word").write_text("fine-word")
+    fine = by_python(home, role, code)
+
+    assert REASON in refused.err, refused
+    assert "forbidden-word" not in refused.out
     assert "fine-word" in fine.out, fine
     assert "redlane" not in fine.err, fine
 

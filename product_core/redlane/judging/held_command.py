@@ -34,6 +34,11 @@ class HeldCommand:
         self._content = content
         return content
 
+    @property
+    def unknown_words(self) -> int:
+        """How many words of what was judged are known only when it runs."""
+        return 0 if self._content is None else self._content.unknown_words
+
     def hold(self) -> None:
         """Remember what the command names: it is about to wait."""
         if self._content is not None:

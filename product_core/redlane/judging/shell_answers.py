@@ -10,6 +10,7 @@ __all__ = [
     "block_line",
     "command_details",
     "held_line",
+    "open_line",
     "preview_line",
     "shell_answer",
     "split_command",
@@ -67,6 +68,11 @@ def supervise_line(role: str) -> bytes:
     """The line before a verdict: to be run in a supervised session of `role`."""
     name = role.encode()
     return b"SUPERVISE %d\n%b" % (len(name), name)
+
+
+def open_line() -> bytes:
+    """The line before a verdict: what the command starts is not all known."""
+    return b"OPEN\n"
 
 
 def block_line(reason: str) -> bytes:

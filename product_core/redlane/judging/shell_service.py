@@ -20,6 +20,7 @@ from redlane.judging.service import (
 from redlane.judging.shell_answers import (
     block_line,
     command_details,
+    open_line,
     preview_line,
     shell_answer,
     split_command,
@@ -113,6 +114,8 @@ class ShellService:
             judgement = self._judging.refuse(request, session, _CHANGED)
         answer = shell_answer(judgement)
         verdict = judgement.verdict
+        if _goes_on(judgement) and asked.unknown_words:
+            answer = open_line() + answer
         # Outside of a session nothing holds the calls of what a command starts.
         if _goes_on(judgement) and caller.is_outside and verdict.role is not None:
             self._held.check_opening(verdict.role, (), holds=True)

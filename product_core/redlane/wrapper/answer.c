@@ -1,5 +1,5 @@
 /* The daemon's answer: perhaps that the command is held, perhaps that its system calls
- * are to be supervised, then the verdict.
+ * are to be supervised, perhaps that not all is known that it runs, then the verdict.
  *
  * Only the forms that the daemon sends are understood. A truncated or surprising answer
  * is no verdict. */
@@ -88,6 +88,17 @@ static enum progress payload_progress(const struct bytes *reply, const char *wor
     if (!read_number(reply->data + strlen(word), end, &length)) return MALFORMED;
     if (there < length) return WAITING;
     return there == length ? COMPLETE : MALFORMED;
+}
+
+/* Takes "OPEN\n" off the beginning, and tells whether it was there. */
+bool reply_open(struct bytes *reply) {
+    static const char line[] = "OPEN\n";
+    size_t length = sizeof line - 1;
+    if (!begins(reply, line)) return false;
+    memmove(reply->data, reply->data + length, reply->length - length);
+    reply->length -= length;
+    reply->data[reply->length] = '\0';
+    return true;
 }
 
 enum progress reply_progress(const struct bytes *reply) {

@@ -8,6 +8,7 @@
 
 struct answer {
     bool rewritten;
+    bool is_open; /* not all that it runs is known: its programs are to be asked about */
     struct bytes command; /* when rewritten; NUL-terminated beyond its length */
     struct bytes role;    /* whose session is to supervise it; empty: none */
 };
@@ -16,6 +17,7 @@ enum progress { WAITING, COMPLETE, MALFORMED };
 
 enum progress reply_held(struct bytes *reply, char *review, size_t size, long *seconds);
 enum progress reply_supervise(struct bytes *reply, struct bytes *role);
+bool reply_open(struct bytes *reply);
 enum progress reply_progress(const struct bytes *reply);
 void reply_verdict(const struct bytes *reply, struct answer *answer);
 _Noreturn void refuse_not_understood(void);

@@ -68,7 +68,7 @@ static bool receive(int link, struct bytes *reply, double deadline) {
 
 /* Takes what may come once before the verdict, and then waits on for that. */
 static enum progress advance(struct bytes *reply, bool *held, double *deadline,
-                             double timeout, struct bytes *role) {
+                             double timeout, struct answer *answer) {
     char review[65];
     long seconds;
     enum progress progress =
@@ -79,8 +79,10 @@ static enum progress advance(struct bytes *reply, bool *held, double *deadline,
         *deadline = now() + (double)seconds + timeout;
         tell("held for review %s: redlane review allow %s", review, review);
     }
-    progress = reply_supervise(reply, role);
-    return progress == COMPLETE ? reply_progress(reply) : progress;
+    progress = reply_supervise(reply, &answer->role);
+    if (progress != COMPLETE) return progress;
+    if (!answer->is_open) answer->is_open = reply_open(reply);
+    return reply_progress(reply);
 }
 
 void ask(const struct place *place, const struct bytes *question,
@@ -96,7 +98,7 @@ void ask(const struct place *place, const struct bytes *question,
     while (progress == WAITING) {
         if (!receive(link, &reply, deadline))
             refuse("the daemon closed the connection without a verdict; not run");
-        progress = advance(&reply, &held, &deadline, place->timeout, &answer->role);
+        progress = advance(&reply, &held, &deadline, place->timeout, answer);
     }
     if (progress == MALFORMED) refuse_not_understood();
     reply_verdict(&reply, answer);

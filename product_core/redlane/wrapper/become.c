@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define BASH "/bin/bash"
@@ -45,7 +46,10 @@ static _Noreturn void become(const struct invocation *invocation, struct line *l
     line->words[line->count] = NULL;
     if (invocation->role) become_supervised(invocation, shell, line);
     clean_environment();
-    execv(shell, line->words);
+    /* By this call redlane-run tells that it has to ask about what the shell starts. */
+    if (invocation->is_open)
+        syscall(SYS_execveat, AT_FDCWD, shell, line->words, environ, 0);
+    else execv(shell, line->words);
     refuse("%s: %s; not run", shell, strerror(errno));
 }
 

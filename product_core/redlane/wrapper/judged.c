@@ -2,8 +2,11 @@
  *
  * A text is judged whole, so that each command that its shell starts has been, and the
  * shells' forks are the shell. What those commands start has not: a makefile, a script
- * of npm or a program of the agent's own may say anything. */
+ * of npm or a program of the agent's own may say anything. Nor has it been where a text
+ * works out what it starts: its guarded shell tells so by the call that it makes. */
 #include "judged.h"
+
+#include <sys/syscall.h>
 
 /* Whether a thread is that of a guarded shell: seen to start one, and nothing since.
  * What it says that it runs it may have changed (PR_SET_MM). */
@@ -36,9 +39,11 @@ static bool is_covered(const struct judged *judged, long process) {
 
 /* By what a thread starts the program that it asks for. */
 struct starter judged_starter(const struct judged *judged, pid_t thread, long process) {
+    bool is_guarded = is_guarded_shell(judged, thread);
     struct starter starter = {
-        .is_judged = judged->is_first || is_guarded_shell(judged, thread),
+        .is_judged = judged->is_first || is_guarded,
         .is_runners = is_runners(judged, thread),
+        .is_open = is_guarded && process_call(thread) != SYS_execve,
     };
     starter.is_covered =
         !judged->has_begun || starter.is_judged || starter.is_runners ||
@@ -61,5 +66,6 @@ void judged_started(struct judged *judged, pid_t process, const struct starter *
         processes_add(started->is_program ? &judged->programs : &judged->shells, process);
     else if (starter->is_judged && !is_shell) processes_add(&judged->runners, process);
     if (starter->is_runners) processes_add(&judged->spent, process);
-    processes_add(is_text ? &judged->texts : &judged->others, process);
+    bool says_all = is_text && !starter->is_open;
+    processes_add(says_all ? &judged->texts : &judged->others, process);
 }

@@ -13,7 +13,7 @@ struct judged {
     struct processes shells;   /* guarded shells, seen to start */
     struct processes runners;  /* what those have left shells to */
     struct processes spent;    /* and their children that have become shells */
-    struct processes texts;    /* shells that run a text which was judged whole */
+    struct processes texts;    /* shells that run a text which says what it starts */
     struct processes programs; /* guarded shells that ask for a program */
     struct processes others;   /* whatever else has been started */
 };
@@ -23,6 +23,7 @@ struct starter {
     bool is_judged;  /* a guarded shell, or the command of the agent itself */
     bool is_runners; /* what a guarded shell has left shells to */
     bool is_covered; /* what has been judged says what it starts */
+    bool is_open;    /* a guarded shell, whose text does not say all that it starts */
 };
 
 struct starter judged_starter(const struct judged *judged, pid_t thread, long process);

@@ -16,6 +16,7 @@
 static void ask_about(struct invocation *invocation, const struct place *place,
                       const struct bytes *question, struct answer *answer) {
     ask(place, question, answer);
+    invocation->is_open = answer->is_open;
     if (!answer->role.length) return;
     invocation->role = answer->role.data;
     invocation->socket = place->socket;

@@ -15,6 +15,7 @@ struct invocation {
     bool command;    /* -c */
     bool login, interactive;
     bool add_norc;   /* see startup.c */
+    bool is_open;    /* see answer.h */
     const char *called;  /* argv[0] for the shell */
     char *subject;       /* the command, or the script's path */
     char **arguments;    /* what follows it, NULL at the end */

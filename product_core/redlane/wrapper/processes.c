@@ -26,6 +26,17 @@ long process_of(long thread) { return read_status(thread, "\nTgid:"); }
 /* How many filters hold a thread's system calls; -1 when that cannot be told. */
 long process_filters(long thread) { return read_status(thread, "\nSeccomp_filters:"); }
 
+/* The system call that a thread waits in; -1 when that cannot be told. */
+long process_call(long thread) {
+    char path[64];
+    struct bytes call = {0};
+    long number = -1;
+    snprintf(path, sizeof path, "/proc/%ld/syscall", thread);
+    if (bytes_read_file(&call, path, 1024)) sscanf(call.data, "%ld", &number);
+    free(call.data);
+    return number;
+}
+
 /* Reads "PID (NAME) STATE PARENT …"; the name may itself hold anything. */
 bool process_read(long id, struct process *process) {
     char path[64];

@@ -16,7 +16,9 @@ from tiers import examples
 
 
 @pytest.mark.parametrize(
-    "pieces", [(b"ALLOW\n",), (b"AL", b"LOW", b"\n")], ids=["whole", "pieces"]
+    "pieces",
+    [(b"ALLOW\n",), (b"AL", b"LOW", b"\n"), (b"OP", b"EN\nALL", b"OW\n")],
+    ids=["whole", "pieces", "open"],
 )
 def test_allow_runs_the_command(
     wrapper: Wrapper, peer: ScriptedPeer, pieces: tuple[bytes, ...]

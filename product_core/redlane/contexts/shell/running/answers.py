@@ -33,6 +33,8 @@ class Reply:
         self._raw = b""
         self.role: bytes | None = None
         """The role whose session is to supervise what is run, if one is."""
+        self.is_open = False
+        """Whether not all is known that it runs."""
 
     def add(self, piece: bytes) -> None:
         """Take a piece more."""
@@ -66,6 +68,8 @@ class Reply:
         """Whether the verdict has come whole; what is none is an error."""
         if not self._take_role():
             return False
+        if not self.is_open and self._raw.startswith(b"OPEN\n"):
+            self.is_open, self._raw = True, self._raw.removeprefix(b"OPEN\n")
         line, end, payload = self._raw.partition(b"\n")
         if not end:
             if len(line) > _LINE_MAX:
