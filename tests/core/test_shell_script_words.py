@@ -226,3 +226,33 @@ def test_path_in_a_value_is_seen_though_not_all_of_it_is_known(
 def test_path_is_known_by_its_beginning(tmp_path: Path) -> None:
     (tmp_path / "s.sh").write_text('t="/etc/x-$$"\necho > "$t"')
     assert "> /etc/x-$$" in views("bash s.sh", cwd=str(tmp_path))
+
+
+LEFT_OUT = {
+    "a function that is called often": 'f() { "$@"; }\n'
+    + "".join(f"f echo {number}\n" for number in range(20))
+    + f"f {DANGER}",
+    "a function that calls itself": (f'f() {{ "$@"; f {DANGER}; }}\nf echo a'),
+    "what follows an exit": f". ./lib.sh\nexit 0\n{DANGER}",
+    "what follows a program": f"exec nothing\n{DANGER}",
+    "more than is followed": f"{MANY}x=rm\nf() {{ $x -rf x; }}\nf\nx=ls",
+    "too many values": "".join(
+        f"for {name} in a b c d e f g h rm; do\n" for name in ("i", "j")
+    )
+    + "$i -rf $j\ndone\ndone",
+    "a value with a dollar in it": 't="/tmp/$x"\nrm -rf "$t"',
+    "some lines of more": "rm $(printf 'a\\nb')",
+    "a file that is written in part": "grep a lib.sh > w\n. ./w",
+    "a text that runs itself": 't=\'eval "$t"\'\neval "$t"',
+}
+
+
+@pytest.mark.parametrize("text", LEFT_OUT.values(), ids=LEFT_OUT)
+def test_what_is_left_out_of_a_script_counts_as_not_known(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "s.sh").write_text(text)
+    (tmp_path / "lib.sh").write_text("exit() { :; }\n")
+    content = ShellContent(b"bash s.sh", cwd=str(tmp_path))
+    assert content.problem is None
+    assert content.unknown_words > 0

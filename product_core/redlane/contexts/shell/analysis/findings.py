@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from redlane.contexts.shell.analysis.forms import normal_forms
 from redlane.contexts.shell.expansion.scripts import Script
-from redlane.contexts.shell.grammar.reader import read
-from redlane.contexts.shell.grammar.syntax import Pipeline, Word
+from redlane.contexts.shell.grammar.reader import read_file
+from redlane.contexts.shell.grammar.syntax import Pipeline
 from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = ["Findings"]
@@ -20,8 +20,8 @@ class Findings:
     """The command strings and simple commands of a text, each once, in order.
 
     `words` holds the commands word by word, each with whether it is one of scripts
-    alone, `assigned` the variables that are set by
-    an assignment or a loop, `unknown` the words in scripts that are not known.
+    alone, `assigned` the variables that are set by an assignment or a loop, `unknown`
+    the words in scripts that are not known, and what in them was not looked at.
 
     Scripts on disk may hold more commands than a command line.
     """
@@ -31,7 +31,7 @@ class Findings:
         self.commands: dict[str, None] = {}
         self.words: dict[tuple[str, ...], bool] = {}
         self.assigned: dict[str, None] = {}
-        self.unknown: dict[int, Word] = {}
+        self.unknown: dict[int, object] = {}
         self._scripts: dict[str, list[Pipeline]] = {}
         self._most = _MOST_COMMANDS
         self._room = _MOST_BYTES
@@ -73,9 +73,15 @@ class Findings:
         self._most += length * _COMMANDS_A_CHARACTER
         self._room += length * _BYTES_A_CHARACTER
         self.string(script.text)
-        pipelines = read(script.text, depth, is_file=True)
+        pipelines, is_whole = read_file(script.text, depth)
+        if not is_whole:
+            self.leave_open(pipelines)
         self._scripts[script.path] = pipelines
         return pipelines
+
+    def leave_open(self, what: object) -> None:
+        """Note that something in a script was not looked at: it may run anything."""
+        self.unknown[id(what)] = what
 
     def _spend(self, text: str) -> None:
         self._room -= len(text)

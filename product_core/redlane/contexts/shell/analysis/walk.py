@@ -211,12 +211,12 @@ class Analysis:
         group = scope.functions[name]
         walked = self._calls.get(id(group), 0)
         if key in self._active or not self.limits.calls:
-            return NOTHING
+            return self._left_out(group)
         state = (id(group), *_state(name, argv, scope), stdin)
         if state in self._called:
             return self._called[state][1]
         if walked >= self.limits.calls:
-            return NOTHING
+            return self._left_out(group)
         self._calls[id(group)] = walked + 1
         self._active.add(key)
         self._enter()
@@ -225,6 +225,12 @@ class Analysis:
         self._active.discard(key)
         self._called[state] = group, output
         return output
+
+    def _left_out(self, what: object) -> OutputTexts:
+        """Nothing, for what is not walked; in a script it may run anything."""
+        if not self.limits.guesses:
+            self.findings.leave_open(what)
+        return NOTHING
 
     def _inner(self, inner: Inner, scope: Scope, stdin: OutputTexts) -> OutputTexts:
         """Walk one thing that a command runs."""
@@ -245,8 +251,10 @@ class Analysis:
         if inner.later:
             self._postpone(inner, inner.text, scope)
             return NOTHING
-        if not inner.text.strip() or inner.text in self._active:
+        if not inner.text.strip():
             return NOTHING
+        if inner.text in self._active:
+            return self._left_out(inner)
         if self.limits.calls and len(inner.text) > self.limits.longest:
             raise TooComplex("a text in a script is too long to be followed")
         if not self.limits.calls and inner.text in self.findings.strings:
@@ -268,8 +276,11 @@ class Analysis:
         if place in scope.origins:
             self.findings.command(f"{scope.origins[place]} | sh")
         if place in scope.files:
-            for text in scope.files[place].texts():
+            written = scope.files[place]
+            for text in written.texts():
                 self._text(Text(text, parameters), scope, stdin)
+            if not (written.is_exact and written.texts()):
+                self._left_out(inner)
         script = read_script(inner.path, scope.cwd, scope.disk)
         if script is not None and script.path not in self._active:
             self._script(script, parameters, scope, stdin)
@@ -292,6 +303,8 @@ class Analysis:
             walk = Analysis(self.findings, FOLLOWED, budget, depth, active, budget)
             with suppress(TooComplex):
                 return walk.script(pipelines, scope, stdin)
+        # Not all of its functions, values and files are told apart from here on.
+        self.findings.leave_open(script)
         if is_new:
             budget = Budget(*_enough(script.text))
             walk = Analysis(self.findings, LITERAL, budget, depth, active)

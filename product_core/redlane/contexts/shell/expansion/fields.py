@@ -51,7 +51,7 @@ class Expander:
         self._leaves_out = False
         self._leads = False
         self._splits = False
-        self.unknown: dict[int, Word] = {}
+        self.unknown: dict[int, object] = {}
 
     def commands(self, words: list[Word]) -> list[Fields]:
         """Each list of words that a simple command may come to."""
@@ -116,6 +116,7 @@ class Expander:
                 any_unknown = True
         self._unknown = any_unknown
         if count > self._limits.values:
+            self.unknown[id(words)] = words
             return self._side_by_side(choices)
         if count == 1:
             return [tuple(field for each in choices for field in each[0])]
@@ -167,6 +168,7 @@ class Expander:
         """Each row with one option and each option with one row."""
         if self._limits.strict:
             raise TooManyMeanings("a word has too many possible meanings")
+        self._unknown = True  # some of them are left out
         size = min(max(len(rows), len(options)), self._limits.values)
         pairs = [
             [*rows[place % len(rows)], *options[place % len(options)]]
@@ -209,6 +211,7 @@ class Expander:
             elif isinstance(value, tuple):
                 found.append(_listed(value, quoted=quoted))
             else:
+                self._unknown |= not self._limits.guesses and not _is_known(value)
                 found.append(((value, not quoted),))
         return found
 
@@ -252,7 +255,7 @@ class Expander:
         texts = tuple(each.rstrip("\n") for each in outputs)
         if self._splits and not (self._limits.guesses or part.quoted):
             # Lines that become words are what a program found, and no command's.
-            texts = tuple(text for text in texts if "\n" not in text)
+            return tuple(None if "\n" in text else text for text in texts) or None
         return texts or None
 
     def _parameter(self, part: Parameter) -> tuple[Value, ...] | None:
@@ -328,7 +331,11 @@ class Expander:
 
 def _is_value(text: str) -> bool:
     """Whether it is known whole, or it is known where a path begins."""
-    return _UNKNOWN.search(text) is None or _PATH.fullmatch(text) is not None
+    return _is_known(text) or _PATH.fullmatch(text) is not None
+
+
+def _is_known(text: str) -> bool:
+    return _UNKNOWN.search(text) is None
 
 
 def _is_embedded(word: Word, *, in_command: bool) -> bool:

@@ -27,7 +27,7 @@ from redlane.contexts.shell.grammar.syntax import (
     Word,
 )
 
-__all__ = ["CommandReader", "read"]
+__all__ = ["CommandReader", "read", "read_file"]
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT = re.compile(r"[^\n]*")
@@ -55,14 +55,24 @@ _PROGRAM = re.compile(r"[A-Za-z0-9/.]")
 _BEFORE_COMMENT = frozenset(" \t\n;|&()<>`")
 
 
-def read(text: str, depth: int = 0, *, is_file: bool = False) -> list[Pipeline]:
+def read(text: str, depth: int = 0) -> list[Pipeline]:
     """The pipelines of `text`; raises TooComplex when a bound is passed.
 
-    Where a plain POSIX shell would read otherwise than bash, both readings count. Of a
-    file nothing is read behind an `exit` that always comes: an archive may follow.
+    Where a plain POSIX shell would read otherwise than bash, both readings count.
     """
-    reader = CommandReader(text, depth, ends_at_exit=is_file)
+    reader = CommandReader(text, depth)
     return reader.commands() + _as_posix(reader)
+
+
+def read_file(text: str, depth: int = 0) -> tuple[list[Pipeline], bool]:
+    """The same of a script file, and whether all of it was read.
+
+    Nothing is read behind an `exit` or `exec` that always comes: an archive or a
+    program in another language may follow.
+    """
+    reader = CommandReader(text, depth, ends_at_exit=True)
+    found = reader.commands() + _as_posix(reader)
+    return found, not text[reader.pos :].strip()
 
 
 def _as_posix(bash: "CommandReader") -> list[Pipeline]:
