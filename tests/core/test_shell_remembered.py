@@ -105,6 +105,20 @@ class _Changing(OwnDisk):
         return super().open(path)
 
 
+@pytest.mark.parametrize("command", ["bash /proc/self/mem", ". /proc/self/mem"])
+def test_file_that_opens_and_cannot_be_read_is_no_script(command: str) -> None:
+    assert ShellContent(command.encode(), cwd="/").problem is None
+
+
+def test_file_that_cannot_be_read_any_more_is_looked_at_anew(place: Path) -> None:
+    (place / "lib.sh").unlink()
+    (place / "lib.sh").symlink_to("one")
+    assert content(place).problem is None
+    (place / "lib.sh").unlink()
+    (place / "lib.sh").symlink_to("/proc/self/mem")
+    assert content(place).problem is None
+
+
 def test_script_that_changes_while_it_is_read_is_not_remembered(place: Path) -> None:
     disk = _Changing(place / "s.sh")
     one, two = content(place, disk), content(place, disk)

@@ -243,6 +243,7 @@ LEFT_OUT = {
     "a value with a dollar in it": 't="/tmp/$x"\nrm -rf "$t"',
     "some lines of more": "rm $(printf 'a\\nb')",
     "a file that is written in part": "grep a lib.sh > w\n. ./w",
+    "a script that reads itself": '"$@"\nset -- rm -rf x\n. ./s.sh',
     "a text that runs itself": 't=\'eval "$t"\'\neval "$t"',
 }
 

@@ -282,7 +282,11 @@ class Analysis:
             if not (written.is_exact and written.texts()):
                 self._left_out(inner)
         script = read_script(inner.path, scope.cwd, scope.disk)
-        if script is not None and script.path not in self._active:
+        if script is None:
+            return
+        if script.path in self._active:
+            self._left_out(inner)
+        else:
             self._script(script, parameters, scope, stdin)
 
     def _script(

@@ -44,15 +44,15 @@ class WatchedDisk:
         if opened is None:
             self._note("open", path, None)
             return None
-        try:
-            status = os.fstat(opened)
-            about: Hashable = (stat.S_IFMT(status.st_mode), status.st_rdev)
-            if stat.S_ISREG(status.st_mode):
+        status = os.fstat(opened)
+        about: Hashable = (stat.S_IFMT(status.st_mode), status.st_rdev)
+        if stat.S_ISREG(status.st_mode):
+            try:
                 first = os.pread(opened, len(ELF), 0)
                 about = first if first == ELF else self._copied(opened, path)
-        except BaseException:
-            os.close(opened)
-            raise
+            except OSError:  # such as /proc/self/mem: whoever reads it is told as well
+                os.lseek(opened, 0, os.SEEK_SET)
+                self.is_steady = False
         self._note("open", path, about)
         return opened
 
