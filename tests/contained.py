@@ -5,7 +5,8 @@
 What is left at the end is named and killed, and the run has failed: the tests own every
 process that they start. Nothing is adopted meanwhile, for Redlane tells orphans by who
 adopts them: so what is looked for are processes without a parent that began during the
-run and run in this checkout, from it, or in a directory of the tests.
+run and run in this checkout, from it, or in a directory of the tests. Those that this
+program stands below are none: who starts a run in the background may be gone.
 """
 
 import os
@@ -53,11 +54,26 @@ def _end_what_is_left(before: set[int]) -> list[str]:
 
 def _orphans() -> Iterator[int]:
     """The processes of the tests that the system's first process has adopted."""
+    ancestors = set(_ancestors())
     for place in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            state, parent = (place / "stat").read_text().rpartition(")")[2].split()[:2]
-            if parent == "1" and state != "Z" and _is_ours(place):
+            state, parent = _state_and_parent(place)
+            is_adopted = parent == 1 and state != "Z" and _is_ours(place)
+            if is_adopted and int(place.name) not in ancestors:
                 yield int(place.name)
+
+
+def _ancestors() -> Iterator[int]:
+    process = os.getpid()
+    with suppress(OSError):
+        while process:
+            yield process
+            _, process = _state_and_parent(Path(f"/proc/{process}"))
+
+
+def _state_and_parent(place: Path) -> tuple[str, int]:
+    state, parent = (place / "stat").read_text().rpartition(")")[2].split()[:2]
+    return state, int(parent)
 
 
 def _is_ours(place: Path) -> bool:
