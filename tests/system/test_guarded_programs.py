@@ -154,6 +154,26 @@ def test_what_a_script_works_out_is_judged_where_it_runs(
 
 
 @pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("text", OPEN.values(), ids=OPEN)
+def test_what_a_typed_text_works_out_is_judged_where_it_runs(
+    home: Home, role: str, tmp_path: Path, text: str
+) -> None:
+    code = RUN.format(f"['bash', '-c', {text!r}], cwd={str(tmp_path)!r}")
+
+    # A directory is known only when there is one: there the word is another.
+    (tmp_path / "word").symlink_to("second")
+    (tmp_path / "second").write_text("forbidden-word")
+    refused = by_python(home, role, code)
+    (tmp_path / "second").write_text("fine-word")
+    fine = by_python(home, role, code)
+
+    assert REASON in refused.err, refused
+    assert "forbidden-word" not in refused.out
+    assert "fine-word" in fine.out, fine
+    assert "redlane" not in fine.err, fine
+
+
+@pytest.mark.parametrize("role", ROLES)
 def test_recipe_that_needs_no_shell_is_judged(
     home: Home, role: str, tmp_path: Path
 ) -> None:

@@ -36,8 +36,13 @@ class HeldCommand:
 
     @property
     def unknown_words(self) -> int:
-        """How many words of what was judged are known only when it runs."""
+        """How many words of its scripts are known only when it runs."""
         return 0 if self._content is None else self._content.unknown_words
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more may run than was judged."""
+        return self._content is not None and self._content.is_open
 
     def hold(self) -> None:
         """Remember what the command names: it is about to wait."""

@@ -114,7 +114,7 @@ class ShellService:
             judgement = self._judging.refuse(request, session, _CHANGED)
         answer = shell_answer(judgement)
         verdict = judgement.verdict
-        if _goes_on(judgement) and asked.unknown_words:
+        if _goes_on(judgement) and _is_open(asked, judgement):
             answer = open_line() + answer
         # Outside of a session nothing holds the calls of what a command starts.
         if _goes_on(judgement) and caller.is_outside and verdict.role is not None:
@@ -127,6 +127,16 @@ class ShellService:
 def _hold(asked: HeldCommand, on_hold: OnHold, review: Review) -> None:
     asked.hold()
     on_hold(review)
+
+
+def _is_open(asked: HeldCommand, judgement: Judgement) -> bool:
+    """Whether what it starts is to be asked about.
+
+    Not, once a person has decided on a text as it was typed, or it was rewritten: what
+    it starts would be held, or rewritten, once more. Scripts are asked about always.
+    """
+    is_as_typed = judgement.verdict.decision is Decision.ALLOW and not judgement.review
+    return bool(asked.unknown_words) or (asked.is_open and is_as_typed)
 
 
 def _goes_on(judgement: Judgement) -> bool:

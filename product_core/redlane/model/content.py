@@ -124,6 +124,11 @@ class Content(ABC):
         return 0
 
     @property
+    def is_open(self) -> bool:
+        """Whether more may run than policies were shown, in context Shell."""
+        return False
+
+    @property
     def system_call(self) -> SystemCall | None:
         """The system call, in context Syscall."""
         return None

@@ -44,6 +44,7 @@ class _Found(NamedTuple):
     problem: str | None
     commands: tuple[ShellCommand, ...]
     unknown_words: int = 0
+    is_open: bool = False
 
 
 class ShellContent(Content):
@@ -91,6 +92,11 @@ class ShellContent(Content):
     def unknown_words(self) -> int:
         """The words in scripts that are known only when they run; 0 before a look."""
         return 0 if self._found is None else self._found.unknown_words
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it works out what runs, or may do otherwise than it was read."""
+        return self._found is not None and self._found.is_open
 
     def views(self, action: Action, reader: Reader) -> Views:
         """The command as given; for Block and Flag also what is inside it."""
@@ -154,6 +160,7 @@ class ShellContent(Content):
                 *(ShellCommand(argv, (), each) for argv, each in found.words.items()),
             ),
             len(found.unknown),
+            found.is_open or bool(found.unknown),
         )
 
     def _scope(self, found: Findings, disk: Disk) -> Scope:
@@ -161,7 +168,7 @@ class ShellContent(Content):
         parameters = tuple(given[1:])
         scope = Scope(
             cwd=self.cwd,
-            parameters=parameters,
+            parameters=(parameters,),
             assigned=found.assigned,
             disk=disk,
         )

@@ -30,7 +30,7 @@ from redlane.contexts.shell.grammar.syntax import (
     Word,
 )
 from redlane.contexts.shell.grammar.words import TooManyMeanings
-from redlane.contexts.shell.knowledge.effects import WRITERS, apply_effect
+from redlane.contexts.shell.knowledge.effects import UNSURE, WRITERS, apply_effect
 from redlane.contexts.shell.knowledge.inner import File, Words
 from redlane.contexts.shell.knowledge.known import is_odd, spellings
 from redlane.contexts.shell.knowledge.output import is_exact, known_output
@@ -42,7 +42,7 @@ from redlane.contexts.shell.knowledge.written import found_in_path, written_prog
 __all__ = ["Command"]
 
 _PRINTERS = frozenset({"echo", "printf", "test", "[", ":"})
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\+?)=")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\[[^]]*\])?(\+?)=")
 _INPUTS = frozenset({"<", "<>"})
 _HERE = frozenset({"<<", "<<-"})
 _LONGEST_VALUE = 64 * 1024
@@ -96,8 +96,8 @@ class Command:
             output = self.words(argv)
             form = form or plain_form(argv)
         output = self.written(output, form)
-        if self._expander is not None and self._walker.counts_unknown:
-            self._walker.findings.unknown.update(self._expander.unknown)
+        if self._expander is not None:
+            self._walker.note_unknown(self._expander.unknown)
         return output, form
 
     def words(self, argv: Fields) -> OutputTexts:
@@ -115,7 +115,8 @@ class Command:
         assignment = _ASSIGNMENT.match(argv[0])
         if assignment:
             self._walker.findings.assigned[assignment[1]] = None
-            self._set(assignment[1], (argv[0][assignment.end() :],), lasting=False)
+            name = assignment[1] + (assignment[2] or "")
+            self._set(name, (argv[0][assignment.end() :],), lasting=False)
             return self.words(argv[1:])
         if argv[0].startswith(UNKNOWN):
             self._behind_unknown(argv)
@@ -212,6 +213,8 @@ class Command:
         known = self._cache.get(id(part))
         if known is None:
             output = self._walker.substitute(part, self._scope)
+            if not output.is_exact:
+                self._walker.note_open()
             is_known = output.is_exact or self._walker.limits.guesses
             known = output.texts() if is_known else ()
             longest = min(self._walker.limits.longest, _LONGEST_VALUE)
@@ -269,12 +272,15 @@ class Command:
             if isinstance(value, str) and value:
                 found = unwrap_assignment(name, value)
                 self._walker.run_inner(found, scope, NOTHING)
-        base = name.partition("[")[0]
+        base, bracket, key = name.partition("[")
         if appends:
             old = scope.variables.get(base, ("",))
             values = tuple(added(one, two) for one in old for two in values)
         scope.uncertain += not lasting
-        scope.assign(base, values)
+        if bracket:
+            scope.assign_element(base, key.removesuffix("]"), values)
+        else:
+            scope.assign(base, values)
         scope.uncertain -= not lasting
 
     def _by_file(self, argv: Fields) -> list[Fields]:
@@ -312,6 +318,8 @@ class Command:
         return output
 
     def _take_effect(self, argv: Fields, name: str) -> None:
+        if name in UNSURE:
+            self._walker.note_open()
         if self._walker.limits.writes or name not in WRITERS:
             apply_effect(argv, name, self._scope, self._stdin)
 
@@ -348,7 +356,10 @@ class Command:
             for path, stream in known.items():
                 if stream is not None:
                     found += stream.texts()
-                elif guesses:
+                    continue
+                # Until the text runs, something else may be in it.
+                self._walker.note_open()
+                if guesses:
                     found += read_text(path, cwd, scope.disk)
                 else:
                     with suppress(UnreadableError):

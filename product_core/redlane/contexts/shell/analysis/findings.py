@@ -23,7 +23,8 @@ class Findings:
     alone, `assigned` the variables that are set by an assignment or a loop, `unknown`
     the words in scripts that are not known, and what in them was not looked at.
 
-    Scripts on disk may hold more commands than a command line.
+    It `is_open` when more may run than was found: what comes of it is to be judged
+    where it runs. Scripts on disk may hold more commands than a command line.
     """
 
     def __init__(self) -> None:
@@ -32,6 +33,7 @@ class Findings:
         self.words: dict[tuple[str, ...], bool] = {}
         self.assigned: dict[str, None] = {}
         self.unknown: dict[int, object] = {}
+        self.is_open = False
         self._scripts: dict[str, list[Pipeline]] = {}
         self._most = _MOST_COMMANDS
         self._room = _MOST_BYTES

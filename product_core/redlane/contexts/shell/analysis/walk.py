@@ -4,8 +4,9 @@ Both branches of a condition count, loops are walked twice, functions where they
 called and once more at the end: what is found is more than what runs, not less.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from redlane.contexts.shell.analysis.command import Command
 from redlane.contexts.shell.analysis.findings import Findings
@@ -14,6 +15,12 @@ from redlane.contexts.shell.analysis.forms import (
     pipeline_form,
     simple_form,
 )
+from redlane.contexts.shell.analysis.functions import (
+    call_state,
+    define,
+    show_fork_bomb,
+)
+from redlane.contexts.shell.analysis.loops import set_variable, walk_rounds
 from redlane.contexts.shell.expansion.fields import Fields
 from redlane.contexts.shell.expansion.limits import (
     FOLLOWED,
@@ -22,9 +29,8 @@ from redlane.contexts.shell.expansion.limits import (
     Budget,
     Limits,
 )
-from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope
+from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope, Value
 from redlane.contexts.shell.expansion.scripts import MOST_BYTES, Script, read_script
-from redlane.contexts.shell.grammar.names import dependencies
 from redlane.contexts.shell.grammar.reader import read
 from redlane.contexts.shell.grammar.syntax import (
     Group,
@@ -40,10 +46,6 @@ __all__ = ["Analysis"]
 
 _LOOPS = frozenset({"for", "while", "until", "select"})
 _MOST_TEXTS = 16
-_FEWEST_STEPS = 5_000
-_MOST_MADE = 32 * 1024 * 1024
-_STEPS_IN_SCRIPTS = 3_000
-_MOST_MADE_IN_SCRIPTS = 256 * 1024
 _CERTAIN = frozenset({"", "{", "(("})
 
 
@@ -61,9 +63,9 @@ class Analysis:
     ) -> None:
         self.findings = findings
         self.limits = limits
-        self.budget = budget or Budget(_FEWEST_STEPS, _MOST_MADE)
-        self._following = following or Budget(_STEPS_IN_SCRIPTS, _MOST_MADE_IN_SCRIPTS)
-        self.counts_unknown = not limits.guesses
+        self.budget = budget or Budget.of_command()
+        self._following = following or Budget.to_follow_scripts()
+        self._is_run = True
         self._depth = depth
         self._active = set(active)
         self._calls: dict[int, int] = {}
@@ -79,16 +81,27 @@ class Analysis:
         self._finish()
 
     def _finish(self) -> None:
-        # A function that was never called has run nothing, if calls were followed.
-        self.counts_unknown &= not self.limits.calls
         while self._later:
             what, where = self._later.pop()
+            # A function that was never called has run nothing, if calls were followed.
+            self._is_run = isinstance(what, Text) or not self.limits.calls
             where = where.calling(())
             if isinstance(what, Text):
                 self._inner(Text(what.text, what.parameters), where, NOTHING)
             else:
-                where.parameters = None
+                where.parameters = (None,)
                 self._group_body(what, where, NOTHING)
+
+    def note_unknown(self, words: Mapping[int, object]) -> None:
+        """Note words that are not known, in what is run."""
+        if words and self._is_run:
+            self.findings.is_open = True
+            if not self.limits.guesses:
+                self.findings.unknown.update(words)
+
+    def note_open(self) -> None:
+        """Note that more may run, or something else than was found."""
+        self.findings.is_open |= self._is_run
 
     def _pipelines(
         self, pipelines: list[Pipeline], scope: Scope, stdin: OutputTexts
@@ -107,8 +120,10 @@ class Analysis:
         self, pipeline: Pipeline, scope: Scope, stdin: OutputTexts
     ) -> OutputTexts:
         forms = []
-        subshells = len(pipeline.stages) > 1
-        scope.uncertain += subshells
+        is_piped = len(pipeline.stages) > 1
+        is_forked = is_piped or pipeline.background
+        place = scope.cwd, scope.moved
+        scope.uncertain += is_forked
         for stage in pipeline.stages:
             if isinstance(stage, Simple):
                 stdin, form = Command(self, stage, scope, stdin).run()
@@ -116,17 +131,19 @@ class Analysis:
             else:
                 stdin = self._group(stage, scope, stdin)
                 # A form has those of all groups within: none is made for nothing.
-                forms.append(group_form(stage) if subshells else "")
-        scope.uncertain -= subshells
-        if subshells:
+                forms.append(group_form(stage) if is_piped else "")
+        scope.uncertain -= is_forked
+        if is_forked:
+            scope.cwd, scope.moved = place
+        if is_piped:
             self.findings.command(" | ".join(forms))
         return stdin
 
     def _group(self, group: Group, scope: Scope, stdin: OutputTexts) -> OutputTexts:
         if group.function:
-            scope.functions[group.function] = group
+            define(group, scope)
             self._postpone(group, id(group), scope)
-            self._fork_bomb(group)
+            show_fork_bomb(group, self.findings)
             return NOTHING
         group_command = Simple(redirections=group.redirections)
         frame = Command(self, group_command, scope, stdin)
@@ -137,7 +154,7 @@ class Analysis:
     def _group_body(
         self, group: Group, scope: Scope, stdin: OutputTexts
     ) -> OutputTexts:
-        certain = group.opener in _CERTAIN and not group.function
+        certain = group.function or group.opener in _CERTAIN
         place = scope.cwd, scope.moved
         scope.uncertain += not certain
         if group.variable:
@@ -145,42 +162,32 @@ class Analysis:
         if group.opener == "((":
             words = ("let", simple_form(Simple(words=group.values)))
             self.findings.command_words(words, in_script=not self.limits.guesses)
+        before: tuple[Value, ...] = ()
         if group.values:
-            self._loop_values(group, scope)
-        output = self._pipelines(group.body, scope, stdin)
-        if group.opener in _LOOPS and scope.variables and self.limits.loops > 1:
-            output = self._pipelines(group.body, scope, stdin)
+            found = Command(self, Simple(), scope, NOTHING).meanings(group.values)
+            if group.variable:
+                before = set_variable(group.variable, found, scope)
+        output = self._body(group, scope, stdin)
+        if before:
+            scope.assign(group.variable, before)
         scope.uncertain -= not certain
         if group.opener == "(":
             scope.cwd, scope.moved = place
         return output
 
-    def _loop_values(self, group: Group, scope: Scope) -> None:
-        group_command = Command(self, Simple(), scope, NOTHING)
-        meanings = group_command.meanings(group.values)
-        found = [field for fields in meanings for field in fields]
-        if group.variable:
-            scope.assign(group.variable, tuple(found) or (None,))
-
-    def _fork_bomb(self, group: Group) -> None:
-        """Show a function that pipes itself into itself as the classic one."""
-        name = group.function
-        for pipeline in group.body:
-            for stage in pipeline.stages:
-                inner = stage.body if isinstance(stage, Group) else [pipeline]
-                for each in inner:
-                    calls = [
-                        one
-                        for one in each.stages
-                        if isinstance(one, Simple) and one.words[:1] == [name]
-                    ]
-                    if len(calls) > 1:
-                        self.findings.command(":() { :|:& };:")
+    def _body(self, group: Group, scope: Scope, stdin: OutputTexts) -> OutputTexts:
+        walk = partial(self._pipelines, group.body, scope, stdin)
+        if group.opener not in _LOOPS:
+            return walk()
+        output, is_over = walk_rounds(walk, scope, self.limits.loops)
+        if not is_over:
+            self._left_out(group)
+        return output
 
     def substitute(self, part: Substitution, scope: Scope) -> OutputTexts:
         """Walk the commands of a substitution; its value is what they print."""
         self._enter()
-        output = self._pipelines(part.body, scope, NOTHING)
+        output = self._pipelines(part.body, scope.subshell(), NOTHING)
         self._depth -= 1
         if part.sign != "$":
             place = scope.place(part.source)
@@ -212,7 +219,7 @@ class Analysis:
         walked = self._calls.get(id(group), 0)
         if key in self._active or not self.limits.calls:
             return self._left_out(group)
-        state = (id(group), *_state(name, argv, scope), stdin)
+        state = (id(group), *call_state(name, argv, scope), stdin)
         if state in self._called:
             return self._called[state][1]
         if walked >= self.limits.calls:
@@ -228,7 +235,9 @@ class Analysis:
 
     def _left_out(self, what: object) -> OutputTexts:
         """Nothing, for what is not walked; in a script it may run anything."""
-        if not self.limits.guesses:
+        if self.limits.guesses:
+            self.note_open()
+        else:
             self.findings.leave_open(what)
         return NOTHING
 
@@ -310,7 +319,7 @@ class Analysis:
         # Not all of its functions, values and files are told apart from here on.
         self.findings.leave_open(script)
         if is_new:
-            budget = Budget(*_enough(script.text))
+            budget = Budget.enough_for(script.text)
             walk = Analysis(self.findings, LITERAL, budget, depth, active)
             walk.script(pipelines, scope.without_files(), stdin)
         return None
@@ -371,21 +380,6 @@ class Analysis:
         self._depth += 1
         if self._depth > MOST_NESTED:
             raise TooComplex(f"commands are nested more than {MOST_NESTED} deep")
-
-
-def _enough(script: str) -> tuple[int, int]:
-    """Steps and characters that reading a script literally takes at most."""
-    length = len(script)
-    return _FEWEST_STEPS + length, _MOST_MADE_IN_SCRIPTS + 64 * length
-
-
-def _state(name: str, argv: Fields, scope: Scope) -> tuple[object, ...]:
-    """All that what a function does may depend on, its input apart."""
-    used = dependencies(name, scope.functions)
-    known = scope.variables
-    values = tuple((each, known[each]) for each in sorted(used) if each in known)
-    takes = any(each.isdigit() or each in "@*#" for each in used)
-    return (argv if takes else (), values)
 
 
 def _joined(outputs: list[OutputTexts]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What a command needs of the walk that it is part of."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from redlane.contexts.shell.analysis.findings import Findings
@@ -19,7 +19,12 @@ class Walker(Protocol):
     findings: Findings
     limits: Limits
     budget: Budget
-    counts_unknown: bool
+
+    def note_unknown(self, words: Mapping[int, object]) -> None:
+        """Note words that are not known, in what is run."""
+
+    def note_open(self) -> None:
+        """Note that more may run, or something else than was found."""
 
     def has_met(self, argv: Fields, directory: str | None) -> bool:
         """Whether a command has been walked that need not be walked again."""

@@ -293,6 +293,8 @@ class Expander:
         kind = part.operator[-1]
         if kind == "=" and values is None:
             self._scope.assign(part.name, arguments)
+        elif kind == "=" and values is not None and {"", None} & set(values):
+            self._scope.assign(part.name, (*arguments, *values))
         if kind == "?":
             return values
         if values is None:

@@ -15,6 +15,10 @@ __all__ = ["FOLLOWED", "LIGHT", "LITERAL", "STRICT", "UNBOUNDED", "Budget", "Lim
 
 
 UNBOUNDED = sys.maxsize
+_FEWEST_STEPS = 5_000
+_MOST_MADE = 32 * 1024 * 1024
+_STEPS_IN_SCRIPTS = 3_000
+_MOST_MADE_IN_SCRIPTS = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +27,8 @@ class Limits:
 
     With more of them, `strict` refuses the text; otherwise some of them are left out,
     but no command is. If it `guesses`, a word that is not known may also be nothing.
-    So often as `writes` a file is written until what is in it is not known; what is
-    longer than `longest` is not known either.
+    A loop is walked `loops` times at most. So often as `writes` a file is written until
+    what is in it is not known; what is longer than `longest` is not known either.
     """
 
     strict: bool
@@ -37,7 +41,7 @@ class Limits:
 
 
 STRICT = Limits(
-    strict=True, guesses=True, values=256, calls=1_000_000, loops=2, writes=200
+    strict=True, guesses=True, values=256, calls=1_000_000, loops=16, writes=200
 )
 LIGHT = Limits(strict=False, guesses=True, values=3, calls=2, loops=1, writes=16)
 FOLLOWED = Limits(
@@ -69,6 +73,22 @@ class Budget:
         self._steps = steps
         self._made = made
         self._parent = parent
+
+    @classmethod
+    def of_command(cls) -> "Budget":
+        """What a command line may take; more is allowed it by its length."""
+        return cls(_FEWEST_STEPS, _MOST_MADE)
+
+    @classmethod
+    def to_follow_scripts(cls) -> "Budget":
+        """How far the scripts of a command are followed, all together."""
+        return cls(_STEPS_IN_SCRIPTS, _MOST_MADE_IN_SCRIPTS)
+
+    @classmethod
+    def enough_for(cls, script: str) -> "Budget":
+        """What reading a script literally takes at most."""
+        length = len(script)
+        return cls(_FEWEST_STEPS + length, _MOST_MADE_IN_SCRIPTS + 64 * length)
 
     def allow(self, steps: int) -> None:
         """Allow more commands, here and above: there is more text to walk."""

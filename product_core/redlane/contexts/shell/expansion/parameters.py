@@ -22,8 +22,10 @@ def values_of(part: Parameter, scope: Scope) -> tuple[Value, ...] | None:
     name = part.name
     if part.prefix == "!" and part.operator not in ("@", "*"):
         return _indirect(name, scope)
-    if name in scope.variables:
-        values = scope.variables[name]
+    meant = scope.references.get(name)
+    if name in scope.variables or meant is not None:
+        values = scope.variables.get(name, ())
+        values += () if meant is None else scope.values(meant)
         return tuple(_element(each, part.subscript) for each in values)
     if name.isdigit() or name in "@*#":
         return _positional(name, scope)
@@ -55,14 +57,16 @@ def _element(value: Value, subscript: str) -> Value:
 def _positional(name: str, scope: Scope) -> tuple[Value, ...] | None:
     if name == "0":
         return (scope.name,)
-    if scope.parameters is None:
-        return None
-    if name in "@*":
-        return (scope.parameters,)
+    return tuple(dict.fromkeys(_taken(name, each) for each in scope.parameters))
+
+
+def _taken(name: str, parameters: tuple[str, ...] | None) -> Value:
+    """`$name` of positional parameters: one, all, or how many there are."""
+    if parameters is None or name in "@*":
+        return parameters
     if name == "#":
-        return (str(len(scope.parameters)),)
-    place = int(name) - 1
-    return (scope.parameters[place] if place < len(scope.parameters) else "",)
+        return str(len(parameters))
+    return parameters[int(name) - 1] if int(name) <= len(parameters) else ""
 
 
 def applied(part: Parameter, value: str, argument: str) -> Value:

@@ -64,7 +64,10 @@ class Scope:
     """The state of one shell, as far as its text tells.
 
     `uncertain` is above zero inside what may not run: there an assignment adds a value
-    and replaces none. `parameters` is None where they are not known. `files` holds what
+    and replaces none. `parameters` are all that the positional ones may be, None where
+    they are not known; inside what may not run (`uncertain` above `called`, which is
+    the function's call) those before count on. What is `constant` keeps its value, a
+    name in `references` stands for another. `files` holds what
     the text writes to files, `origins` the command that wrote one whose text is not
     known, `links` what a file is a copy of; all three by the path from `place`.
     `moved` says that the text has changed the working directory.
@@ -73,7 +76,7 @@ class Scope:
     """
 
     variables: dict[str, tuple[Value, ...]] = field(default_factory=dict)
-    parameters: tuple[str, ...] | None = ()
+    parameters: tuple[tuple[str, ...] | None, ...] = ((),)
     name: str = "sh"
     functions: dict[str, Group] = field(default_factory=dict)
     files: dict[str, OutputTexts] = field(default_factory=dict)
@@ -82,16 +85,19 @@ class Scope:
     cwd: str | None = None
     moved: bool = False
     uncertain: int = 0
+    called: int = 0
     most_values: int = 256
     longest: int = UNBOUNDED
     assigned: dict[str, None] = field(default_factory=dict)
     disk: Disk = OWN_DISK
+    constant: set[str] = field(default_factory=set)
+    references: dict[str, str] = field(default_factory=dict)
 
     def child(self, name: str, parameters: tuple[str, ...]) -> "Scope":
         """The scope of a shell that is started from this one."""
         return Scope(
             dict(self.variables),
-            parameters,
+            (parameters,),
             name,
             dict(self.functions),
             self.files,
@@ -103,6 +109,18 @@ class Scope:
             longest=self.longest,
             assigned=self.assigned,
             disk=self.disk,
+            constant=self.constant,
+            references=self.references,
+        )
+
+    def subshell(self) -> "Scope":
+        """The scope of a fork of this shell: what it sets is gone when it ends."""
+        return replace(
+            self,
+            variables=dict(self.variables),
+            functions=dict(self.functions),
+            uncertain=0,
+            called=0,
         )
 
     def without_files(self) -> "Scope":
@@ -120,12 +138,47 @@ class Scope:
     def assign(self, name: str, values: tuple[Value, ...]) -> None:
         """Give a variable the values that it may have from here on."""
         self.assigned[name] = None
-        if self.uncertain:
-            values = (*values, *self.variables.get(name, (None,)))
-        values = tuple(dict.fromkeys(map(self._bounded, values)))
+        meant = self.references.get(name)
+        if meant is not None:
+            self.variables[meant] = self._merged(values, self.values(meant))
+        if self.uncertain or name in self.constant:
+            values = self._merged(values, self.values(name))
+        self.variables[name] = self._merged(values)
+
+    def assign_element(self, name: str, key: str, values: tuple[Value, ...]) -> None:
+        """Give an element of an array the values that it may have from here on.
+
+        Under a key that is no number they are told apart no more from the others.
+        """
+        before = self.values(name)
+        arrays = [_with_element(one, key, each) for one in before for each in values]
+        others = (*values, *before) if None in arrays else ()
+        self.assign(name, (*arrays, *others))
+
+    def values(self, name: str) -> tuple[Value, ...]:
+        """What a variable may hold; something unknown where it was never set."""
+        return self.variables.get(name, (None,))
+
+    @property
+    def may_not_run(self) -> bool:
+        """Whether what stands here may not run, though the function was called."""
+        return self.uncertain > self.called
+
+    def set_parameters(self, each: tuple[tuple[str, ...] | None, ...]) -> None:
+        """Let the positional parameters be one of these from here on."""
+        if self.may_not_run:
+            each = (*each, *self.parameters)
+        self.parameters = tuple(dict.fromkeys(each))
+        if len(self.parameters) > self.most_values:
+            self.parameters = (None, *self.parameters[: self.most_values])
+
+    def _merged(self, *parts: tuple[Value, ...]) -> tuple[Value, ...]:
+        values = tuple(
+            dict.fromkeys(self._bounded(value) for part in parts for value in part)
+        )
         if len(values) > self.most_values:
-            values = (None, *values[: self.most_values])
-        self.variables[name] = values
+            return (None, *values[: self.most_values])
+        return values
 
     def _bounded(self, value: Value) -> Value:
         too_long = isinstance(value, str) and len(value) > self.longest
@@ -135,8 +188,16 @@ class Scope:
         """The scope of a function's body: the same shell, other parameters."""
         called = self.child(self.name, parameters)
         called.variables = self.variables
-        called.uncertain = self.uncertain + 1
+        called.uncertain = called.called = self.uncertain + 1
         return called
+
+
+def _with_element(array: Value, key: str, value: Value) -> Value:
+    """An array with an element at the place `key`; unknown where that is not known."""
+    elements = (array,) if isinstance(array, str) else array or ()
+    if not (key.isdigit() and isinstance(value, str) and int(key) <= len(elements)):
+        return None
+    return (*elements[: int(key)], value, *elements[int(key) + 1 :])
 
 
 def added(one: Value, two: Value) -> Value:

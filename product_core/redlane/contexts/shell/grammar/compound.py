@@ -197,3 +197,10 @@ class CompoundReader(WordReader):
             frame.group.body.append(frame.pipeline)
             frame.pipeline = Pipeline()
         frame.pipeline.conditional = conditional
+
+    def _leave_in_background(self) -> None:
+        """Mark the list that has just ended, over `&&` and `||` back to its start."""
+        for pipeline in reversed(self._frames[-1].group.body):
+            pipeline.background = True
+            if not pipeline.conditional:
+                break

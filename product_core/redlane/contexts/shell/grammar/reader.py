@@ -179,6 +179,8 @@ class CommandReader(CompoundReader):
             self._end_command()
         elif sign != "\n" or not self._awaits_command():
             self._end_pipeline(conditional=sign in ("&&", "||"))
+            if sign == "&":
+                self._leave_in_background()
         if sign == "\n":
             self._end_line(ends=ends)
         frame = self._frames[-1]
@@ -306,6 +308,7 @@ class CommandReader(CompoundReader):
                 name = name_of_process.group().strip()
                 self._command().assignments.append(Assignment(name, False, ""))  # noqa: FBT003  # a named tuple
                 self._end_pipeline(conditional=False)
+            self._frames[-1].pipeline.background = True
         elif raw == "time":
             self._command().words.append(raw)
             self._after_time()

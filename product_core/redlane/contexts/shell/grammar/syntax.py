@@ -110,7 +110,11 @@ class Group:
 
 @dataclass(slots=True)
 class Pipeline:
-    """Commands joined by `|`; `conditional` when it stands after `&&` or `||`."""
+    """Commands joined by `|`; `conditional` when it stands after `&&` or `||`.
+
+    In the `background` it runs in a shell of its own, which `&` or `coproc` starts.
+    """
 
     stages: list[Simple | Group] = field(default_factory=list)
     conditional: bool = False
+    background: bool = False

@@ -4,15 +4,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from redlane.contexts.shell.expansion.scope import OutputTexts, Scope
+from redlane.contexts.shell.expansion.scope import OutputTexts, Scope, added
 from redlane.contexts.shell.knowledge.output import known_output
 
-__all__ = ["WRITERS", "apply_effect"]
+__all__ = ["UNSURE", "WRITERS", "apply_effect"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _LONGEST_PATH = 4096
+_LOCALS = frozenset({"declare", "typeset"})
 WRITERS = frozenset({"cp", "mv", "ln", "install", "tee", "dd", "curl", "wget"})
 """Commands whose effect is on files alone."""
+UNSURE = frozenset({"cd", "pushd", "popd", ".", "source", "alias"})
+"""Commands that may fail and change nothing, or do more than their words tell."""
 
 _OUTPUT_OPTIONS = frozenset({"-o", "-O", "--output", "--output-document"})
 
@@ -39,23 +42,69 @@ def _change_directory(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None
 
 
 def _set(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
-    if "--" in argv:
-        scope.parameters = tuple(argv[list(argv).index("--") + 1 :])
-    elif len(argv) > 1 and not argv[1].startswith(("-", "+")):
-        scope.parameters = tuple(argv[1:])
+    """New positional parameters, behind `--` or behind the last option."""
+    words = iter(argv[1:])
+    rest: tuple[str, ...] = ()
+    for word in words:
+        if word == "--":
+            scope.set_parameters((tuple(words),))
+        elif not word.startswith(("-", "+")):
+            rest = (word, *words)
+        elif word[-1] == "o":
+            next(words, None)
+    if rest:
+        scope.set_parameters((rest,))
 
 
 def _shift(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
-    if scope.parameters is not None:
-        count = int(argv[1]) if len(argv) > 1 and argv[1].isdigit() else 1
-        scope.parameters = scope.parameters[count:]
+    """Fewer parameters; in a loop, or if it is not known by how many, any fewer."""
+    count = argv[1] if len(argv) > 1 else "1"
+    left: list[tuple[str, ...] | None] = []
+    for each in scope.parameters:
+        if each is None:
+            left.append(None)
+        elif count.isdigit() and not scope.may_not_run:
+            left.append(each[int(count) :])
+        else:
+            left += (each[place:] for place in range(len(each) + 1))
+    scope.set_parameters(tuple(left))
 
 
 def _declare(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
+    """Values, and for whom they are: a constant, a name that stands for another.
+
+    Without a value a local variable may be unset. Outside of a function `local` fails.
+    """
+    options = {letter for each in argv[1:] if each[:1] == "-" for letter in each[1:]}
+    is_local = argv[0] == "local" or (scope.uncertain and argv[0] in _LOCALS)
+    scope.uncertain += argv[0] == "local"
     for word in argv[1:]:
-        name, sign, value = word.partition("=")
-        if sign and _NAME.fullmatch(name):
-            scope.assign(name, (value,))
+        left, sign, value = word.partition("=")
+        name = left.removesuffix("+")
+        if not _NAME.fullmatch(name):
+            continue
+        if sign and "n" in options:
+            scope.references[name] = value
+        elif sign and name != left:
+            scope.assign(name, tuple(added(old, value) for old in scope.values(name)))
+        elif sign or is_local:
+            scope.assign(name, (value if sign else None,))
+        if "r" in options or argv[0] == "readonly":
+            scope.constant.add(name)
+    scope.uncertain -= argv[0] == "local"
+
+
+def _unset(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
+    """No value, which is as good as none that is known; an element may go or stay."""
+    for word in argv[1:]:
+        name, bracket, _key = word.partition("[")
+        if _NAME.fullmatch(name) and "-f" not in argv:
+            scope.assign(name, (None, *scope.values(name)) if bracket else (None,))
+
+
+def _getopts(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
+    for name in (*argv[2:3], "OPTARG"):
+        scope.assign(name, (None,))
 
 
 def _read(argv: Sequence[str], scope: Scope, stdin: OutputTexts) -> None:
@@ -135,6 +184,8 @@ _EFFECTS: Mapping[str, Effect] = MappingProxyType(
         "pushd": _change_directory,
         "set": _set,
         "shift": _shift,
+        "unset": _unset,
+        "getopts": _getopts,
         "export": _declare,
         "declare": _declare,
         "typeset": _declare,
