@@ -34,6 +34,7 @@ SUPERVISOR = "redlane-run"
 _MOST_ANCESTORS = 4096
 _MOST_WALKS = 64
 _STAT_BYTES = 2048
+_FORKNOEXEC = 0x40
 
 
 class ProcessUnreadableError(RedlaneError):
@@ -66,13 +67,17 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process as it was when it was read; `start` is in ticks since boot."""
+    """One process as it was when it was read; `start` is in ticks since boot.
+
+    A fork runs the program of its parent: it has started none.
+    """
 
     pid: int
     start: int
     parent: int
     name: str
     state: State = State.RUNNING
+    is_fork: bool = False
 
     @property
     def key(self) -> tuple[int, int]:
@@ -196,6 +201,7 @@ def _parse(pid: int, line: bytes) -> tuple[Process, int]:
         parent=int(fields[1]),
         name=line[opening + 1 : closing].decode(errors="replace"),
         state=_STATES.get(fields[0], State.RUNNING),
+        is_fork=bool(int(fields[6]) & _FORKNOEXEC),
     )
     return process, int(fields[17])
 

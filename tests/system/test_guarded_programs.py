@@ -189,6 +189,29 @@ def test_recipe_that_needs_no_shell_is_judged(
 
 
 @pytest.mark.parametrize("role", ROLES)
+def test_recipe_that_is_too_much_to_read_strictly_is_read_as_a_script(
+    home: Home, role: str, tmp_path: Path
+) -> None:
+    many = " ".join(map(str, range(20)))
+    text = f'for a in {many}; do for b in {many}; do c="$a $b"; done; done; '
+    text += '/bin/echo "$c $(cat word)"'
+    (tmp_path / "makefile").write_text("all:\n\t@" + text.replace("$", "$$") + "\n")
+    typed = RUN.format(f"['bash', '-c', {text!r}], cwd={str(tmp_path)!r}")
+    made = RUN.format(f"['bash', '-c', 'make -s'], cwd={str(tmp_path)!r}")
+    (tmp_path / "word").write_text("fine-word")
+
+    as_typed = by_python(home, role, typed)
+    fine = by_python(home, role, made)
+    (tmp_path / "word").write_text("forbidden-word")
+    refused = by_python(home, role, made)
+
+    assert "cannot be judged" in as_typed.err, as_typed
+    assert fine.out == "19 19 fine-word\n", fine
+    assert REASON in refused.err, refused
+    assert refused.out == ""
+
+
+@pytest.mark.parametrize("role", ROLES)
 def test_what_a_judged_text_hides_is_judged_where_another_program_starts_it(
     home: Home, role: str, tmp_path: Path
 ) -> None:

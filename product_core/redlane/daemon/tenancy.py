@@ -78,9 +78,10 @@ class _Contents:
         before: bytes,
         peer: Peer,
         hiding: Hiding,
+        is_handed_on: Callable[[], bool],
     ) -> Content:
         disk = self._shown(peer, hiding)
-        return ShellContent(command, arguments, directory, before, disk)
+        return ShellContent(command, arguments, directory, before, disk, is_handed_on)
 
     def parse(
         self, context: Context, data: bytes, peer: Peer, hiding: Hiding

@@ -4,7 +4,7 @@ Content that does not have the form its context needs is a Block, like every oth
 failure here; only who may not ask is told so by an error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -68,11 +68,13 @@ class Contents(Protocol):
         before: bytes,
         peer: Peer,
         hiding: Hiding,
+        is_handed_on: Callable[[], bool],
         /,
     ) -> Content:
         """A command, its positional arguments, and what the same shell has run before.
 
-        `directory` is where it runs; None: that cannot be told.
+        `directory` is where it runs; None: that cannot be told. `is_handed_on` tells
+        whether a program that a judged text started hands it to its shell.
         """
         ...
 

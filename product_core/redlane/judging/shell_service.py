@@ -10,6 +10,7 @@ from functools import partial
 from redlane.errors import ForbiddenError, RedlaneError
 from redlane.gate import Judgement
 from redlane.judging.held_command import HeldCommand
+from redlane.judging.judged_texts import JudgedTexts
 from redlane.judging.service import (
     Contents,
     JudgeRequest,
@@ -65,6 +66,7 @@ class ShellService:
         self._judging = judging
         self._contents = contents
         self._authenticator = authenticator
+        self._texts = JudgedTexts()
 
     def answer(self, frame: ShellFrame, peer: Peer, on_hold: OnHold) -> bytes:
         """The final line, and what belongs to it.
@@ -91,7 +93,13 @@ class ShellService:
 
         def content() -> Content:
             return self._contents.shell(
-                command, arguments, directory or None, frame.before, peer, hiding
+                command,
+                arguments,
+                directory or None,
+                frame.before,
+                peer,
+                hiding,
+                partial(self._texts.has_started_what_starts, peer.pid),
             )
 
         asked = HeldCommand(content, peer.pid)
@@ -114,6 +122,8 @@ class ShellService:
             judgement = self._judging.refuse(request, session, _CHANGED)
         answer = shell_answer(judgement)
         verdict = judgement.verdict
+        if _goes_on(judgement):
+            self._texts.add(peer.pid)
         if _goes_on(judgement) and _is_open(asked, judgement):
             answer = open_line() + answer
         # Outside of a session nothing holds the calls of what a command starts.

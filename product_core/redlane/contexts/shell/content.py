@@ -53,10 +53,21 @@ class ShellContent(Content):
     `arguments` are what follows the command string of a shell, so the first is `$0`.
     On `disk` are the scripts that it names. `before` is text that the same shell has
     run: what it sets holds, and it is not judged again. Nothing is parsed before a
-    Block or Flag asks, and then once.
+    Block or Flag asks, and then once. Where `is_handed_on` says that a program hands it
+    to its shell, such as a recipe, and it is too much to be read strictly, it is read
+    as a script is.
     """
 
-    __slots__ = ("_found", "arguments", "before", "context", "cwd", "data", "disk")
+    __slots__ = (
+        "_found",
+        "arguments",
+        "before",
+        "context",
+        "cwd",
+        "data",
+        "disk",
+        "is_handed_on",
+    )
 
     def __init__(
         self,
@@ -65,6 +76,7 @@ class ShellContent(Content):
         cwd: str | None = None,
         before: bytes = b"",
         disk: Disk = OWN_DISK,
+        is_handed_on: Callable[[], bool] = lambda: False,
     ) -> None:
         self.context = Context.SHELL
         self.data = data
@@ -72,6 +84,7 @@ class ShellContent(Content):
         self.cwd = cwd
         self.before = before
         self.disk = disk
+        self.is_handed_on = is_handed_on
         self._found: _Found | None = None
 
     def __repr__(self) -> str:
@@ -108,7 +121,14 @@ class ShellContent(Content):
     def rewritten(self, change: Callable[[bytes], bytes]) -> "ShellContent":
         """The same call with another command."""
         changed = change(self.data)
-        return ShellContent(changed, self.arguments, self.cwd, self.before, self.disk)
+        return ShellContent(
+            changed,
+            self.arguments,
+            self.cwd,
+            self.before,
+            self.disk,
+            self.is_handed_on,
+        )
 
     def _analysed(self) -> _Found:
         if self._found is None:
@@ -118,21 +138,23 @@ class ShellContent(Content):
                 commands = (ShellCommand(words),)
                 self._found = _Found((self.data,), (self.data,), None, commands)
             else:
-                self._found = self._recalled()
+                self._found = self._recalled(as_script=False)
+                if self._found.problem is not None and self.is_handed_on():
+                    self._found = self._recalled(as_script=True)
         return self._found
 
-    def _recalled(self) -> _Found:
+    def _recalled(self, *, as_script: bool) -> _Found:
         """What was found of the same command and files before, or is found now."""
-        key = (self.data, self.arguments, self.cwd, self.before)
+        key = (self.data, self.arguments, self.cwd, self.before, as_script)
         found = _MEMORY.recall(key, self.disk)
         if found is None:
             watched = WatchedDisk(self.disk)
-            found = self._analyse(watched)
+            found = self._analyse(watched, as_script=as_script)
             if found.problem is None:
                 _MEMORY.keep(key, watched, found)
         return found
 
-    def _analyse(self, disk: Disk) -> _Found:
+    def _analyse(self, disk: Disk, *, as_script: bool) -> _Found:
         """Walk every reading; what was found before a bound was passed still counts."""
         found, problem = Findings(), None
         text = self.data.decode(errors="replace")
@@ -142,7 +164,9 @@ class ShellContent(Content):
             for reading in readings(text):
                 if reading != text:
                     found.string(reading)
-                Analysis(found).text(reading, self._scope(found, disk))
+                walk = Analysis(found)
+                read = walk.text_as_script if as_script else walk.text
+                read(reading, self._scope(found, disk))
         except TooComplex as bound:
             problem = f"the command cannot be judged: {bound}"
         except RecursionError:

@@ -80,6 +80,10 @@ class Analysis:
         self._pipelines(read(text, self._depth), scope, NOTHING)
         self._finish()
 
+    def text_as_script(self, text: str, scope: Scope) -> None:
+        """Walk the text that was given as a script on disk is walked."""
+        self._script(Script(text, text, ()), None, scope, NOTHING)
+
     def _finish(self) -> None:
         while self._later:
             what, where = self._later.pop()

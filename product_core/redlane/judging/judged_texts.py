@@ -1,0 +1,61 @@
+"""Which processes run a text that was judged, and what their programs start.
+
+What a program hands to a shell that a judged text has started, such as the recipe of a
+makefile, is nobody's typing. What an agent types has no judged text above it, or is
+inside of one.
+"""
+
+import threading
+from collections import OrderedDict
+
+from redlane.processes import Process, ProcessUnreadableError, ancestry, read_process
+
+__all__ = ["JudgedTexts"]
+
+_MOST = 4096
+_SHELL = "bash"
+"""What the guarded shell becomes; its name changes when it becomes a program."""
+
+
+class JudgedTexts:
+    """Remembers the latest of them; safe for several threads."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        """Keep `most`; what is below an older one counts as typed."""
+        self._most = most
+        self._known: OrderedDict[tuple[int, int], None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, pid: int) -> None:
+        """Remember that a process goes on with a text that was judged."""
+        try:
+            process = read_process(pid)
+        except ProcessUnreadableError:
+            return
+        if process is not None:
+            with self._lock:
+                self._known[process.key] = None
+                self._known.move_to_end(process.key)
+                while len(self._known) > self._most:
+                    self._known.popitem(last=False)
+
+    def has_started_what_starts(self, pid: int) -> bool:
+        """Whether a process was started by a program that a judged text has started.
+
+        That is not a fork of the text's shell, which starts what stands in the text.
+        """
+        try:
+            found = ancestry(pid, lambda each: each.pid != pid and self._has(each))
+        except ProcessUnreadableError:
+            return False
+        if found is None or not found.complete:
+            return False
+        above = found.processes[1:]
+        starter = next((each for each in above if not each.is_fork), None)
+        if starter is None or not self._has(above[-1]):
+            return False
+        return not (self._has(starter) and starter.name == _SHELL)
+
+    def _has(self, process: Process) -> bool:
+        with self._lock:
+            return process.key in self._known
