@@ -9,6 +9,7 @@ from redlane.execution import (
     Ending,
     command_problems,
     run_all,
+    seconds_left,
     split_command,
 )
 from redlane.hookspecs import API_VERSION, hookimpl
@@ -96,6 +97,7 @@ __all__ = [
     "first_unseen",
     "hookimpl",
     "run_all",
+    "seconds_left",
     "split_command",
     "visible",
 ]

@@ -80,6 +80,7 @@ BOUNDARIES = {
     "product_core/redlane/control/server.py",
     "product_core/redlane/judging/shell_service.py",
     "product_core/redlane/engine/boundary.py",
+    "plugins/match_ml/redlane_match_ml/worker.py",
     "product_core/redlane/plugin_commands.py",
     "product_core/redlane/plugin_points.py",
     "product_core/redlane/plugins.py",

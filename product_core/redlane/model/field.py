@@ -17,6 +17,7 @@ class Kind(StrEnum):
     NUMBER = "a number"
     INTEGER = "a whole number"
     SIZE = 'a size such as "8MB" (B, KB, MB or GB)'
+    DIRECTORY = "the path of a directory, absolute or below Redlane's own"
     ADDRESS = 'a loopback address such as "127.0.0.1:8080"'
     REVIEWERS = "an array of names, or of objects with a `name` and perhaps a `type`"
     OBJECT = "an object"

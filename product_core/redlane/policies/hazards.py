@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 
 from redlane.model.content import Reader
 from redlane.model.matching import MatchType
@@ -28,6 +29,7 @@ BROAD_PROBES = (
 All hold something and none has a line break, so that `.+` and `^.*$` match them too.
 """
 
+_CLASSIFIER = "MlClassifier"
 _NAMED = 3
 """How many names a message lists before it counts the rest."""
 
@@ -40,9 +42,10 @@ def find_hazards(
     settings_file: str,
     reviewers: Collection[str] = (),
 ) -> Iterator[Finding]:
-    """Broad Allows, inbound policies that cannot see HTTPS, and reviewers not there."""
+    """What is too broad, what cannot see HTTPS, and models and reviewers not there."""
     policies = list(policies)
     yield from _broad_allows(policies, roles, match_types)
+    yield from _missing_models(policies, settings, Path(settings_file).parent)
     inbound = [each.id for each in policies if each.context is Context.INBOUND]
     if inbound and not settings.tls.intercept:
         yield Finding(
@@ -62,6 +65,27 @@ def find_hazards(
             f"no plugin offers {_some('reviewer', 'reviewers', jury)}: what is flagged "
             "waits for a person",
         )
+
+
+def _missing_models(
+    policies: Iterable[Policy], settings: Settings, home: Path
+) -> Iterator[Finding]:
+    """A warning for each policy whose model is not where models are installed."""
+    place = (settings.plugins.get(_CLASSIFIER) or {}).get("models")
+    if place is None:
+        return
+    folder = home / str(place)
+    for policy in policies:
+        if policy.type != _CLASSIFIER:
+            continue
+        if not (folder / (policy.model or "") / "model.json").is_file():
+            yield Finding(
+                Severity.WARNING,
+                policy.source,
+                policy.id,
+                f"model {policy.model!r} is not installed in {folder}: the policy "
+                "blocks whatever it is asked about",
+            )
 
 
 def _broad_allows(

@@ -50,7 +50,7 @@ def load(
     settings, of_settings = parse_settings(
         sources.settings, str(paths.settings), settings_tables(plugins)
     )
-    plugins = with_settings(plugins, settings.plugins)
+    plugins = with_settings(plugins, settings.plugins, paths.home)
     of_settings = [*sources.settings_findings, *of_settings]
     policies, of_policies = _parse(
         sources.policies, lambda order, entry: parse_policy(entry, order, plugins)

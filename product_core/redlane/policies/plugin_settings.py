@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from redlane.model.field import Field
+from redlane.model.field import Field, Kind
 from redlane.model.problem import Finding, Severity
 from redlane.plugins import Plugins
 from redlane.policies.nearness import near_miss, short
@@ -41,15 +42,30 @@ def settings_tables(plugins: Plugins) -> PluginTables:
     }
 
 
-def with_settings(plugins: Plugins, values: PluginValues) -> Plugins:
-    """The plugins of one load: match types that are prepared have their settings."""
+def with_settings(plugins: Plugins, values: PluginValues, home: Path) -> Plugins:
+    """The plugins of one load: match types that are prepared have their settings.
+
+    A directory that is not absolute lies in `home`.
+    """
     types = {
-        name: each.with_settings(values.get(name))
+        name: each.with_settings(_placed(each.settings, values.get(name), home))
         if isinstance(each, PreparedType)
         else each
         for name, each in plugins.match_types.items()
     }
     return replace(plugins, match_types=MappingProxyType(types))
+
+
+def _placed(
+    table: Sequence[Field], values: Mapping[str, object] | None, home: Path
+) -> Mapping[str, object] | None:
+    if values is None:
+        return None
+    places = {each.name for each in table if each.kind is Kind.DIRECTORY}
+    return {
+        name: str(home / str(value)) if name in places else value
+        for name, value in values.items()
+    }
 
 
 def parse_plugin_settings(

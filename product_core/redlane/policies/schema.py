@@ -289,6 +289,7 @@ _FORMS: dict[Kind, Callable[[Field], Schema]] = {
     Kind.NUMBER: _number,
     Kind.INTEGER: _integer,
     Kind.SIZE: lambda _: {"type": "string", "pattern": SIZE},
+    Kind.DIRECTORY: _name,
     Kind.ADDRESS: lambda _: {"type": "string", "pattern": ADDRESS},
     Kind.REVIEWERS: _reviewers,
     Kind.OBJECT: lambda _: {"type": "object"},

@@ -166,6 +166,7 @@ _CHECKS: dict[Kind, Callable[[Field, Any], str | None]] = {
     Kind.NUMBER: _number,
     Kind.INTEGER: _integer,
     Kind.SIZE: _size,
+    Kind.DIRECTORY: _name,
     Kind.ADDRESS: _address,
     Kind.REVIEWERS: _reviewers,
     Kind.OBJECT: _object,

@@ -1,0 +1,116 @@
+"""Models of a few kilobytes, made here: what they score is told by a word.
+
+Each is a graph in ONNX over a table of words: a text's logit is the sum of what its
+words weigh, so that a window with a trigger word scores high, and any other low.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+
+__all__ = ["TRIGGER", "digests", "install", "rewrite"]
+
+TRIGGER = "trigger"
+WORDS = ("[CLS]", "[SEP]", "[UNK]", "a", TRIGGER, "doubtful", "nan")
+WEIGHTS = (0.0, 0.0, 0.0, 0.0, 8.0, 2.0, float("nan"))
+BASE = -4.0
+"""The logit of a text of nothing but words that weigh nothing: a score of 0.018."""
+
+
+def install(
+    models: Path,
+    name: str = "tiny",
+    *,
+    inputs: Sequence[str] = ("input_ids", "attention_mask"),
+    single: bool = False,
+    **fields: object,
+) -> Path:
+    """Make a model in its folder; `fields` take the place of those of model.json."""
+    folder = models / name
+    folder.mkdir(parents=True)
+    (folder / "model.onnx").write_bytes(_graph(inputs, single=single))
+    (folder / "tokenizer.json").write_text(_tokenizer())
+    labels = ["INJECTION"] if single else ["BENIGN", "INJECTION"]
+    document = {
+        "name": name,
+        "version": "1",
+        "kind": "onnx-sequence",
+        "labels": labels,
+        "positive": "INJECTION",
+        "window": 8,
+        "stride": 4,
+        "licence": "Apache-2.0",
+        "source": "tests",
+        "files": digests(folder),
+    }
+    (folder / "model.json").write_text(json.dumps({**document, **fields}))
+    return folder
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The files of a model, as model.json names them."""
+    return {
+        each.name: hashlib.sha256(each.read_bytes()).hexdigest()
+        for each in sorted(folder.iterdir())
+        if each.name != "model.json"
+    }
+
+
+def rewrite(folder: Path, changes: Mapping[str, Any]) -> None:
+    """Change fields of a model's model.json; None takes one out."""
+    place = folder / "model.json"
+    document = json.loads(place.read_text()) | changes
+    kept = {name: value for name, value in document.items() if value is not None}
+    place.write_text(json.dumps(kept))
+
+
+def _graph(inputs: Sequence[str], *, single: bool) -> bytes:
+    """Sum the words' weights; with two labels the other one's logit is 0."""
+    table = np.array(WEIGHTS, dtype=np.float32).reshape(-1, 1)
+    if not single:
+        table = np.concatenate([np.zeros_like(table), table], axis=1)
+    base = np.array([BASE] if single else [0.0, BASE], dtype=np.float32)
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["weights"]),
+        helper.make_node("ReduceSum", ["weights", "axes"], ["sum"], keepdims=0),
+        helper.make_node("Add", ["sum", "base"], ["logits"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "tiny",
+        [_tensor(each, TensorProto.INT64) for each in inputs],
+        [_tensor("logits", TensorProto.FLOAT)],
+        [
+            numpy_helper.from_array(table, "table"),
+            numpy_helper.from_array(base, "base"),
+            numpy_helper.from_array(np.array([1], dtype=np.int64), "axes"),
+        ],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opset, ir_version=8)
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
+def _tensor(name: str, kind: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, [None, None])
+
+
+def _tokenizer() -> str:
+    words = {word: place for place, word in enumerate(WORDS)}
+    tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 0), ("[SEP]", 1)]
+    )
+    return str(tokenizer.to_str())
