@@ -44,7 +44,7 @@ def _said(script: Path) -> dict[str, object]:
     failed = re.findall(r"^not ok (\d+)[^\n]*", text, re.MULTILINE)
     lines = [line for line in text.splitlines() if line.startswith("not ok")]
     ran = len(re.findall(r"^(?:not )?ok \d+", text, re.MULTILINE))
-    return {"failed": failed, "ran": ran, "code": done.returncode, "lines": lines[:20]}
+    return {"failed": failed, "ran": ran, "code": done.returncode, "lines": lines[:200]}
 
 
 if __name__ == "__main__":
