@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,8 @@ __all__ = [
     "SEQUENCE",
     "Calibration",
     "Manifest",
+    "check_files",
+    "check_name",
     "folder_of",
     "read_files",
     "read_manifest",
@@ -68,14 +70,26 @@ class Manifest:
     files: Mapping[str, str]
     calibration: Calibration = Calibration()
 
+    def document(self) -> dict[str, object]:
+        """The same as `model.json` has it."""
+        document = asdict(replace(self, files=dict(self.files)))
+        if self.calibration == Calibration():
+            del document["calibration"]
+        return {**document, "labels": list(self.labels)}
+
+
+def check_name(name: str) -> None:
+    """Raise ModelError for what is no name of a model, or of a file of one."""
+    if not _NAME.fullmatch(name):
+        raise ModelError(f"{name!r} is no model's name: letters, digits, `.`, `_`, `-`")
+
 
 def folder_of(models: Path, name: str) -> Path:
     """The folder of an installed model; raises ModelError for a name of none."""
-    if not _NAME.fullmatch(name):
-        raise ModelError(f"{name!r} is no model's name: letters, digits, `.`, `_`, `-`")
+    check_name(name)
     folder = models / name
     if not (folder / MANIFEST).is_file():
-        raise ModelError(f"it is not installed in {models}")
+        raise ModelError(f"model {name!r} is not installed in {models}")
     return folder
 
 
@@ -101,6 +115,12 @@ def read_manifest(folder: Path) -> Manifest:
 def read_files(folder: Path, manifest: Manifest) -> dict[str, bytes]:
     """Every file of a model, each with the bytes that its digest is of."""
     return {name: _read(folder / name, each) for name, each in manifest.files.items()}
+
+
+def check_files(folder: Path, manifest: Manifest) -> None:
+    """Raise ModelError when a file of a model is not what its digest is of."""
+    for name, digest in manifest.files.items():
+        _read(folder / name, digest)
 
 
 def _read(place: Path, digest: str) -> bytes:

@@ -159,7 +159,8 @@ class MlMatcher:
                 model, texts, seconds_left(MOST_SECONDS), enough
             )
         except NotScoredError as error:
-            reason = f"model {model!r}: {error}"
+            named = f"model {model!r}"
+            reason = str(error) if named in str(error) else f"{named}: {error}"
             yield from (Answer(each.order, Outcome.FAILED, reason) for each in policies)
             return
         details = _details(model, scored)
