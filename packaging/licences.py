@@ -65,6 +65,40 @@ _OPENSSL = Part(
     "LICENSE.txt of OpenSSL, whose symbols are in the wheel's library",
 )
 
+_NOTICES = (
+    "ThirdPartyNotices.txt and Privacy.md in its wheel, and the symbols of its library"
+)
+_IN_ONNXRUNTIME = tuple(
+    Part(name, identifier, holder, _NOTICES)
+    for name, identifier, holder in (
+        ("abseil-cpp", "Apache-2.0", "2017 The Abseil Authors"),
+        ("cpp_client_telemetry", "Apache-2.0", "Microsoft Corporation"),
+        (
+            "cpuinfo",
+            "BSD-2-Clause",
+            (
+                "2019 Google LLC, 2017-2018 Facebook Inc., 2012-2017 Georgia Institute "
+                "of Technology, 2010-2012 Marat Dukhan"
+            ),
+        ),
+        ("curl", "curl", "Daniel Stenberg, <daniel@haxx.se>, and many contributors"),
+        ("dlpack", "Apache-2.0", "2017 by Contributors"),
+        ("eigen", "MPL-2.0", "Benoit Jacob, Gael Guennebaud and others"),
+        ("flatbuffers", "Apache-2.0", "2014 Google Inc."),
+        ("gsl", "MIT", "2015 Microsoft Corporation"),
+        ("json", "MIT", "2013-2019 Niels Lohmann"),
+        ("kleidiai", "Apache-2.0", "2024-2026 Arm Limited and its affiliates"),
+        ("mbedtls", "Apache-2.0", "The Mbed TLS Contributors"),
+        ("onnx", "Apache-2.0", "ONNX Project Contributors"),
+        ("protobuf", "BSD-3-Clause", "2008 Google Inc."),
+        ("pybind11", "BSD-3-Clause", "2016 Wenzel Jakob <wenzel.jakob@epfl.ch>"),
+        ("re2", "BSD-3-Clause", "2009 The RE2 Authors"),
+        ("safeint", "MIT", "2018 Microsoft"),
+        ("sqlite", "blessing", "nobody: its authors disclaim copyright"),
+        ("zlib", "Zlib", "1995-2017 Jean-loup Gailly and Mark Adler"),
+    )
+)
+
 KNOWN = {
     "aioquic": Known("", "its wheel: symbols of OpenSSL in _crypto", parts=(_OPENSSL,)),
     "argon2-cffi-bindings": Known(
@@ -149,6 +183,12 @@ KNOWN = {
             ),
             Part("tokio", "MIT", "Tokio Contributors", "LICENSE of Tokio"),
         ),
+    ),
+    "onnxruntime": Known(
+        "MIT",
+        "the LICENSE in its package, where no metadata has it",
+        ("Microsoft Corporation",),
+        _IN_ONNXRUNTIME,
     ),
     "passlib": Known(
         "BSD-3-Clause AND Beerware AND ISC AND CC-BY-3.0",
@@ -246,6 +286,12 @@ _PHRASES = {
         "appear in all copies",
     ),
     "0BSD": ("permission to use, copy, modify, and/or distribute",),
+    "Zlib": ("origin of this software must not be misrepresented", "altered source"),
+    "blessing": ("may you do good and not evil",),
+    "curl": (
+        "permission to use, copy, modify, and distribute this software for any purpose",
+        "the name of a copyright holder shall not be used in advertising",
+    ),
 }
 """What the text of each licence says."""
 

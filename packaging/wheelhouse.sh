@@ -40,7 +40,7 @@ fetch() {
 }
 
 # shellcheck disable=SC2046  # the list is meant to be split into words
-locked --name setuptools --extra proxy product_core plugins/* hub --without pip \
+locked --name setuptools --extra proxy product_core plugins/* hub --without pip --without huggingface-hub \
     $(printf ' --without %s' $sources) >"$scratch/locked.txt"
 fetch --only-binary :all: --python-version "$series" --implementation cp \
     --abi "cp$(echo "$series" | tr -d .)" --abi abi3 --abi none "$@"

@@ -25,6 +25,7 @@ __all__ = [
     "dependencies",
     "link",
     "link_dependencies",
+    "link_native",
     "make_environment",
     "pip",
     "released",
@@ -142,6 +143,13 @@ def link_dependencies(name: str, place: Path) -> None:
     """Link what a distribution needs, and what that needs, out of this environment."""
     for distribution in dependencies(name):
         link(distribution, place)
+
+
+def link_native(place: Path) -> None:
+    """Link what models run on, and all that this needs."""
+    for name in ("onnxruntime", "numpy", "tokenizers"):
+        link(importlib.metadata.distribution(name), place)
+        link_dependencies(name, place)
 
 
 def link(distribution: importlib.metadata.Distribution, place: Path) -> None:

@@ -39,6 +39,7 @@ _IMPORTED = {
         "redlane.daemon.service",
         "redlane_match_executable",
         "redlane_match_mcp",
+        "redlane_match_ml",
         "redlane_match_regex",
         "redlane_match_simple",
     ),

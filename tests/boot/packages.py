@@ -9,7 +9,10 @@ __all__ = ["BUILT", "NAMES", "ROOT", "apt", "install", "latest"]
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "dist" / "deb"
-NAMES = ("redlane", "redlane-hub", "redlane-plugin-syscall", "redlane-proxy")
+NAMES = (
+    *("redlane", "redlane-hub", "redlane-proxy"),
+    *("redlane-plugin-ml", "redlane-plugin-syscall"),
+)
 INSTALL_SECONDS = 300.0
 
 

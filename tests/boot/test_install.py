@@ -104,7 +104,8 @@ def test_starter_policies_are_sound(machine: Machine) -> None:
 
 def test_plugins_come_from_the_private_environment(machine: Machine) -> None:
     listed = machine.run("redlane plugins list").stdout
-    for name in ("Simple", "Regex", "Executable", "McpTool", "Syscall"):
+    types = ("Simple", "Regex", "Executable", "McpTool", "MlClassifier")
+    for name in (*types, "Syscall"):
         assert name in listed
 
 

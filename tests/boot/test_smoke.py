@@ -1,7 +1,7 @@
 """The life of an installation on each Debian: what proves a change, on one machine.
 
-The previous version is installed, judges, reloads, is upgraded, judges still, and is
-removed, in this order. The other modules look closely at each of these.
+The previous version is installed, judges, reloads, is upgraded, judges still, loses a
+plugin, and is removed, in this order. The other modules look closely at each of these.
 """
 
 import json
@@ -9,10 +9,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import tiny_models
 from boot.machine import Done, Machine, booted
 from boot.older import VERSION, previous
 from boot.packages import NAMES, ROOT, apt
-from boot.product import add_user, hub, main_pid, serve, start, state, tool_call
+from boot.product import (
+    Answer,
+    add_user,
+    ask,
+    hub,
+    main_pid,
+    serve,
+    start,
+    state,
+    tool_call,
+)
 
 pytestmark = pytest.mark.smoke
 
@@ -35,6 +46,7 @@ os.system("echo free")
 sys.exit(os.waitstatus_to_exitcode(os.system("echo " + {WORD[::-1]!r}[::-1])))
 """
 REFUSED = 126
+TINY, MISSING = "tiny", "of-nobody"
 NEW = {"type": "Simple", "context": "Shell", "pattern": "another-word"}
 NOTES = ("redlane", "mcp", "--name=notes", "--", "python3", "/srv/notes.py", "/tmp/got")
 KEEP = ("-o", "Dpkg::Options::=--force-confold")
@@ -141,6 +153,47 @@ def test_upgraded_version_judges(
     assert machine.read("/etc/redlane/settings.json") == settings
     assert hub(machine, "/api/v1/login", ADA).status == 200
     judges_every_context(machine, origin)
+
+
+def scored(machine: Machine, text: str, model: str) -> Answer:
+    """What a role that has the policy of one model alone makes of a command."""
+    asked = {"content": text, "context": "Shell", "role": model, "hold": False}
+    return ask(machine, "/api/analyze", asked)
+
+
+def test_model_scores_what_is_done_and_blocks_where_it_is_missing(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.copy_in(tiny_models.install(tmp_path, TINY), f"/etc/redlane/models/{TINY}")
+    for model in (TINY, MISSING):
+        fields = {"type": "MlClassifier", "model": model, "block_threshold": 0.9}
+        common = {"context": "Shell", "action": "Block", "reason": "a test"}
+        write(machine, f"policies/{model}.json", {"id": model, **fields, **common})
+        write(machine, f"roles/{model}.json", {"name": model, "policies": [model]})
+    machine.run("systemctl reload redlane.service")
+    said = {
+        text: scored(machine, text, TINY).body["verdict"]
+        for text in ("echo a", f"echo {tiny_models.TRIGGER}")
+    }
+    assert [*said.values()] == ["ALLOW", "BLOCK"], said
+    missing = scored(machine, "echo a", MISSING)
+    assert missing.body["verdict"] == "BLOCK"
+    assert "is not installed" in str(missing.body)
+    assert MISSING in str(missing.body)
+    # ONNX Runtime would report its use: what it keeps for that is nowhere.
+    assert not machine.run("find / -xdev -name .onnxruntime").stdout
+
+
+def test_policy_of_a_model_wants_its_package(machine: Machine) -> None:
+    apt(machine, "remove", "redlane-plugin-ml")
+    checked = machine.run(
+        "redlane config check", env={"REDLANE_HOME": "/etc/redlane"}, check=False
+    )
+    assert checked.returncode == 1
+    assert "install the package redlane-match-ml" in checked.stdout + checked.stderr
+    for place in ("policies", "roles"):
+        machine.run(f"cd /etc/redlane/{place} && rm {TINY}.json {MISSING}.json")
+    assert start(machine)
 
 
 def test_removal_leaves_no_program(machine: Machine) -> None:

@@ -12,15 +12,16 @@ from hub_operator import operate
 
 from redlane.contexts.network import installed
 from redlane.plugin_shapes import CONTEXT_PACKAGES
+from redlane.plugins import KNOWN_PACKAGES
 
 ROOT = Path(__file__).parents[2]
 DEBIAN = ROOT / "packaging" / "debian"
 UNITS = ROOT / "packaging" / "systemd"
 PACKAGES = ("redlane", "redlane-hub")
-LAYERS = ("redlane-plugin-syscall",)
+LAYERS = ("redlane-plugin-syscall", "redlane-plugin-ml")
 COMMANDLESS = ("redlane-proxy",)
 ON_THE_CORE = (*LAYERS, *COMMANDLESS)
-LATER = ("redlane-plugin-ml",)
+LARGE = ("redlane-plugin-ml",)
 PROJECTS = sorted(
     path
     for pattern in ("*/pyproject.toml", "plugins/*/pyproject.toml")
@@ -63,16 +64,6 @@ def test_the_packages_are_those_that_exist() -> None:
     assert f"\nLAYERS := {' '.join(LAYERS)}\n" in rules
 
 
-@pytest.mark.parametrize("name", LATER)
-def test_a_package_to_come_is_ready_and_commented(name: str) -> None:
-    assert f"\n#Package: {name}\n" in control()
-    told = re.sub(r"^##.*\n", "", control(), flags=re.MULTILINE)
-    opened = re.sub(r"^#", "", told, flags=re.MULTILINE)
-    later = stanzas(opened)[name]
-    assert later["Description"]
-    assert "redlane (= ${binary:Version})" in relations(later["Depends"])
-
-
 @pytest.mark.parametrize("name", [*PACKAGES, *COMMANDLESS])
 def test_a_package_is_bound_to_the_python_that_it_was_built_on(name: str) -> None:
     wanted = relations(stanzas(control())[name]["Depends"])
@@ -97,8 +88,15 @@ def test_a_part_of_the_core_is_of_one_version_with_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ON_THE_CORE)
-def test_the_core_recommends_what_adds_to_it(name: str) -> None:
-    assert name in relations(stanzas(control())["redlane"]["Recommends"])
+def test_the_core_recommends_what_adds_to_it_and_suggests_what_is_large(
+    name: str,
+) -> None:
+    core = stanzas(control())["redlane"]
+    field, other = "Recommends", "Suggests"
+    if name in LARGE:
+        field, other = other, field
+    assert name in relations(core[field])
+    assert name not in relations(core[other])
 
 
 def test_the_proxy_that_redlane_tells_to_install_is_a_package() -> None:
@@ -113,10 +111,18 @@ def test_a_drop_in_counts_once_it_is_there_and_until_it_goes() -> None:
         assert "systemctl --system daemon-reload" in script
 
 
-def test_the_name_that_redlane_tells_to_install_is_a_package() -> None:
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("redlane-plugin-syscall", CONTEXT_PACKAGES["Syscall"]),
+        ("redlane-plugin-ml", KNOWN_PACKAGES["MlClassifier"]),
+    ],
+)
+def test_the_name_that_redlane_tells_to_install_is_a_package(
+    name: str, told: str
+) -> None:
     """`apt install` knows the distribution by its own name as well."""
-    (told,) = CONTEXT_PACKAGES.values()
-    provided = stanzas(control())["redlane-plugin-syscall"]["Provides"]
+    provided = stanzas(control())[name]["Provides"]
     assert relations(provided) == {f"{told} (= ${{binary:Version}})"}
 
 

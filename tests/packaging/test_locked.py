@@ -45,6 +45,13 @@ def test_what_is_left_out_is_left_out_alone() -> None:
     assert names("hub") - names("--without", "pip", "hub") == {"pip"}
 
 
+def test_what_only_downloads_stays_out_with_all_that_it_wants() -> None:
+    found = names("--without", "huggingface-hub", "plugins/match_ml")
+    assert {"onnxruntime", "numpy", "tokenizers"} <= found
+    left_out = names("plugins/match_ml") - found
+    assert {"huggingface-hub", "httpx", "tqdm", "fsspec", "pyyaml"} <= left_out
+
+
 def test_what_is_there_already_is_not_brought_again() -> None:
     beyond = names("--beyond", "product_core", "hub")
     assert beyond == names("hub") - names("product_core")

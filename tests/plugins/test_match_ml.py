@@ -358,3 +358,10 @@ def test_thresholds_without_effect_are_told(
 
     assert [each.severity for each in problems] == [Severity.WARNING] * bool(told)
     assert all(told in each.message for each in problems)
+
+
+def test_runtime_is_told_to_note_nothing_of_how_it_is_used(ready: Preparation) -> None:
+    assert not ask(ready, "a")
+    environment = Path(f"/proc/{process_of(ready)}/environ").read_bytes().split(b"\0")
+
+    assert b"ORT_DISABLE_TELEMETRY=1" in environment

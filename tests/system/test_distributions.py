@@ -21,6 +21,7 @@ from distributions import (
     Environment,
     copy_of,
     link,
+    link_native,
     make_environment,
     pip,
     released,
@@ -32,8 +33,11 @@ PLUGINS = {
     "redlane-match-regex": ("Regex", {"pattern": "r[m]"}),
     "redlane-match-executable": ("Executable", {"pattern": "grep -q rm"}),
     "redlane-match-mcp": ("McpTool", {"tool": "rm"}),
+    # Its model is not there, so that it blocks.
+    "redlane-match-ml": ("MlClassifier", {"model": "none", "block_threshold": 0.9}),
 }
 CONTEXT = "redlane-context-syscall"
+CLASSIFIER = "redlane-match-ml"
 PROGRAMS = ("redlane-sh", "redlane-run")
 CALL = '{"server": "files", "tool": "rm", "arguments": {}}'
 
@@ -115,12 +119,21 @@ def test_core_is_everything_but_the_sources_of_the_programs(releases: Path) -> N
 
 @pytest.mark.parametrize(
     "source",
-    [each for each in DISTRIBUTIONS if name_of(each) in PLUGINS],
+    [each for each in DISTRIBUTIONS if name_of(each) in {*PLUGINS} - {CLASSIFIER}],
     ids=name_of,
 )
 def test_match_type_is_one_module(releases: Path, source: Path) -> None:
     module = f"{name_of(source).replace('-', '_')}.py"
     assert contents(release(releases, source, "-*.whl")) == {module}
+
+
+def test_classifier_is_a_package_for_any_python(releases: Path) -> None:
+    (source,) = (each for each in DISTRIBUTIONS if name_of(each) == CLASSIFIER)
+    wheel = release(releases, source, "-*.whl")
+    package = source / CLASSIFIER.replace("-", "_")
+    files = (each for each in package.iterdir() if each.suffix in SOURCE_SUFFIXES)
+    assert contents(wheel) == {f"{package.name}/{each.name}" for each in files}
+    assert wheel.name.endswith("-py3-none-any.whl")
 
 
 def test_context_is_a_package_with_an_extension_for_any_python(releases: Path) -> None:
@@ -244,6 +257,8 @@ def test_plugin_works_with_the_core_and_no_other(
     environment: Environment, releases: Path, home: Home, package: str
 ) -> None:
     kind, fields = PLUGINS[package]
+    if package == CLASSIFIER:
+        link_native(environment.root / "others")
     environment.install(releases, package)
     assert types(environment, home) == {kind}
     write_policy(home, kind, **fields)
@@ -256,6 +271,7 @@ def test_standard_brings_every_match_type_and_leaves_again(
     environment: Environment, releases: Path, home: Home
 ) -> None:
     link(importlib.metadata.distribution("pyseccomp"), environment.root / "others")
+    link_native(environment.root / "others")
     environment.install(releases, "redlane[standard]")
     assert "context Syscall" in redlane(environment, home, "plugins", "list").out
     assert types(environment, home) == {kind for kind, _ in PLUGINS.values()}

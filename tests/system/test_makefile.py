@@ -117,6 +117,7 @@ def test_set_up_does_nothing_twice(tree: Tree) -> None:
         "product_core/redlane/wrapper/message.h",
         "product_core/redlane/contexts/shell/running/compiling.py",
         "plugins/match_mcp/pyproject.toml",
+        "plugins/match_ml/pyproject.toml",
     ],
 )
 def test_change_builds_our_distributions_again(tree: Tree, changed: str) -> None:

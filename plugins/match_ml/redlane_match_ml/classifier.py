@@ -29,6 +29,8 @@ _NO_MEMORY = 70
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "OMP_NUM_THREADS": "1",
+    # Without this ONNX Runtime notes how it is used, and would send that away.
+    "ORT_DISABLE_TELEMETRY": "1",
     "PATH": "/usr/bin:/bin",
     "TOKENIZERS_PARALLELISM": "false",
 }
