@@ -35,6 +35,7 @@ from redlane.model.matching import (
 from redlane.model.policy import Action, Context, Policy
 from redlane.model.problem import Problem, Severity
 from redlane.model.reviewing import Opinion, Reviewer, ReviewRequest, Vote
+from redlane.model.scanning import ScanLimit, scan_limit
 from redlane.model.serving import ContentJudge, ServedContext
 from redlane.model.supervision import (
     ContextService,
@@ -83,6 +84,7 @@ __all__ = [
     "ReviewRequest",
     "Reviewer",
     "Ruling",
+    "ScanLimit",
     "ServedContext",
     "Severity",
     "ShellCommand",
@@ -97,6 +99,7 @@ __all__ = [
     "first_unseen",
     "hookimpl",
     "run_all",
+    "scan_limit",
     "seconds_left",
     "split_command",
     "visible",

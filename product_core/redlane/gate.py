@@ -14,6 +14,8 @@ from redlane.engine.judge import context_of, judge
 from redlane.execution import VERDICT_SECONDS, TimeLimit
 from redlane.model.content import Content
 from redlane.model.policy import Context
+from redlane.model.scanning import OVERSIZE_DECISIONS, limited_scan, scan_limit_of
+from redlane.model.settings import InboundScan
 from redlane.model.settings import Review as ReviewSettings
 from redlane.model.verdict import Decision, Verdict
 from redlane.policies.ruleset import RuleSet
@@ -92,6 +94,8 @@ class Gate:
         self._places = places or ConcurrencyLimit()
         self.consult: Callable[[Review, Verdict], None] = lambda *_: None
         """Told of all that is held, and may have it decided."""
+        self.scan_settings: Callable[[], InboundScan] = InboundScan
+        """How much of what comes back classifiers score."""
 
     def decide(
         self,
@@ -182,7 +186,7 @@ class Gate:
         *,
         hold: bool,
     ) -> Judgement:
-        verdict = self._verdict(request)
+        verdict = self._told_unscored(request, self._verdict(request))
         if request.doubt is not None:
             verdict = _doubted(verdict, request.doubt)
         judgement = self._recorded(request, verdict)
@@ -207,9 +211,26 @@ class Gate:
             stopped = why_not_held(session, rules, added)
             if stopped:
                 return self._block(request, stopped)
-            verdict = judge(rules, role, request.contents, added)
+            with limited_scan(scan_limit_of(self.scan_settings())):
+                verdict = judge(rules, role, request.contents, added)
         stopped = why_stopped(self._sessions.get(session.id))
         return self._block(request, stopped) if stopped else verdict
+
+    def _told_unscored(self, request: _Request, verdict: Verdict) -> Verdict:
+        """What becomes of content that classifiers have not scored whole.
+
+        By `inbound_scan.oversize_action` it is refused, or an event says so and it goes
+        on with its verdict. Raises when the event cannot be written.
+        """
+        if not verdict.unscored:
+            return verdict
+        decision = OVERSIZE_DECISIONS[self.scan_settings().oversize_action]
+        reason = f"{verdict.unscored} (inbound_scan)"
+        if decision is Decision.BLOCK:
+            return self._block(request, reason)
+        told = replace(self._block(request, reason), decision=decision)
+        self._recorded(request, told)
+        return verdict
 
     def _held(
         self,

@@ -142,6 +142,83 @@ def test_daemon_takes_another_model_with_a_reload(home: Home) -> None:
     wait_for(lambda: not workers(home))
 
 
+LONG = "a " * 40_000
+"""More than three segments."""
+AFTER = LONG + TRIGGER
+
+OVERSIZE = {"flag": ("ALLOW", "FLAG"), "allow": ("ALLOW", "ALLOW"), "block": None}
+
+
+@pytest.mark.parametrize("action", OVERSIZE)
+def test_what_is_not_scored_is_declared(home: Home, action: str) -> None:
+    holds(home, context="Inbound")
+    home.settings(inbound_scan={"oversize_action": action})
+    home.start("--role", "r")
+    found = analyzed(home, AFTER)
+    events = home.control.get("/api/events?limit=2").json["events"]
+
+    wanted = OVERSIZE[action]
+    if wanted is None:
+        assert found["verdict"] == "BLOCK"
+        assert "were not scored by model 'tiny'" in found["reason"]
+        return
+    assert found["verdict"] == wanted[0]
+    [told] = [each for each in events if "were not scored" in each["reason"]]
+    assert told["verdict"] == wanted[1]
+    assert told["context"] == "Inbound"
+    assert f"{len(AFTER) - 21_000} of {len(AFTER)} characters" in told["reason"]
+
+
+def test_segments_that_are_scored_are_a_setting(home: Home) -> None:
+    holds(home, context="Inbound")
+    home.settings(inbound_scan={"max_segments": 12})
+
+    assert home.verdict(AFTER, "r", "Inbound")["verdict"] == "BLOCK"
+
+
+def test_block_in_what_is_scored_needs_no_rest(home: Home) -> None:
+    holds(home, context="Inbound")
+    home.settings(inbound_scan={"oversize_action": "allow"})
+    home.start("--role", "r")
+
+    assert analyzed(home, f"{TRIGGER} {LONG}")["verdict"] == "BLOCK"
+
+
+def test_what_the_budget_leaves_out_is_declared(home: Home) -> None:
+    holds(home, context="Inbound", model="slow")
+    install(home.dir / "models", "slow", window=3, stride=1)
+    scan = {"budget_ms": 300, "max_segments": 1000, "oversize_action": "block"}
+    home.settings(inbound_scan=scan)
+    home.start("--role", "r")
+    assert analyzed(home, "a")["verdict"] == "ALLOW"
+
+    found = analyzed(home, "a " * 2_000_000)
+
+    assert found["verdict"] == "BLOCK"
+    assert "of 4000000 characters were not scored" in found["reason"]
+
+
+def test_text_of_a_page_is_scored_and_not_its_source(home: Home) -> None:
+    holds(home, context="Inbound")
+    page = f"<html><body><p>a</p><p>{TRIGGER}</p></body></html>"
+
+    assert home.verdict(page, "r", "Inbound")["verdict"] == "BLOCK"
+
+
+def test_picture_is_not_scored(home: Home) -> None:
+    holds(home, context="Inbound", model="nowhere")
+
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20
+    assert home.verdict(picture, "r", "Inbound")["verdict"] == "ALLOW"
+    assert home.verdict("a", "r", "Inbound")["verdict"] == "BLOCK"
+
+
+def test_other_contexts_are_scored_whole(home: Home) -> None:
+    holds(home, context="Network")
+
+    assert home.verdict(AFTER, "r", "Network")["verdict"] == "BLOCK"
+
+
 def analyzed(home: Home, content: str) -> dict[str, Any]:
     asked = {"content": content, "context": "Inbound"}
     body = home.control.post("/api/analyze", asked).json

@@ -136,26 +136,42 @@ class Classifier:
 
     def load(self, model: str) -> None:
         """Have a model loaded before somebody waits for it."""
-        head = {"model": model, "seconds": 0, "stop_at": 1}
+        head = {"model": model, "seconds": 0, "stop_at": 1, "partly": False}
         with contextlib.suppress(NotScoredError):
             self._running().tell(frame({"id": next(self._numbers), **head}))
 
     def score(
-        self, model: str, texts: Sequence[str], seconds: float, stop_at: float
+        self,
+        model: str,
+        texts: Sequence[str],
+        seconds: float,
+        stop_at: float,
+        *,
+        partly: bool = False,
     ) -> Found:
         """The highest score of texts; they are not all looked at if it is enough.
 
-        Raises NotScoredError, with the reason, where there is none in time.
+        With `partly` what is scored in time counts, if that is anything. Raises
+        NotScoredError, with the reason, where there is no score.
         """
         begun = time.monotonic()
         number = next(self._numbers)
         head = {"id": number, "model": model, "seconds": seconds, "stop_at": stop_at}
+        head["partly"] = partly
         answer = self._running().ask(
             number, frame(head, texts), seconds - (time.monotonic() - begun)
         )
         if "score" not in answer:
             raise NotScoredError(str(answer.get("problem", "it gave no score")))
-        return Found(answer["score"], answer["text"], *answer["window"])
+        start, end = answer["window"]
+        return Found(
+            answer["score"],
+            answer["text"],
+            start,
+            end,
+            answer["scored"],
+            answer["length"],
+        )
 
     def close(self) -> None:
         """End the process for good."""

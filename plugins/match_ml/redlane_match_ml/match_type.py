@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -20,6 +21,7 @@ from redlane.api import (
     Problem,
     Reader,
     Severity,
+    scan_limit,
     seconds_left,
 )
 from redlane_match_ml.errors import NotScoredError
@@ -100,7 +102,13 @@ class Scorer(Protocol):
         """Have a model loaded before somebody waits for it."""
 
     def score(
-        self, model: str, texts: Sequence[str], seconds: float, stop_at: float
+        self,
+        model: str,
+        texts: Sequence[str],
+        seconds: float,
+        stop_at: float,
+        *,
+        partly: bool = False,
     ) -> Found:
         """The highest score of texts; raises NotScoredError where there is none."""
 
@@ -137,26 +145,32 @@ class MlMatcher:
 
     def answers(
         self,
-        content: Content,  # noqa: ARG002  # the views hold all that is scored
+        content: Content,
         views: tuple[bytes, ...],
         before: int,
     ) -> Iterable[Answer]:
         """The lanes that scores fall into, and FAILED where there is no score."""
-        texts = tuple(dict.fromkeys(view.decode(errors="replace") for view in views))
+        asked_about = _Asked.of(content, views)
+        if asked_about is None:
+            return ()
         found: list[Answer] = []
         for model, policies in self._by_model.items():
             asked = [each for each in policies if each.order < before]
             if asked:
-                found += self._of_model(model, asked, texts)
+                found += self._of_model(model, asked, asked_about)
         return sorted(found, key=lambda each: each.order)
 
     def _of_model(
-        self, model: str, policies: Sequence[Policy], texts: Sequence[str]
+        self, model: str, policies: Sequence[Policy], asked: "_Asked"
     ) -> Iterator[Answer]:
         enough = max(_threshold(each.block_threshold) for each in policies)
         try:
             scored = self._classifier.score(
-                model, texts, seconds_left(MOST_SECONDS), enough
+                model,
+                asked.texts,
+                seconds_left(asked.seconds),
+                enough,
+                partly=asked.may_be_part,
             )
         except NotScoredError as error:
             named = f"model {model!r}"
@@ -164,10 +178,48 @@ class MlMatcher:
             yield from (Answer(each.order, Outcome.FAILED, reason) for each in policies)
             return
         details = _details(model, scored)
+        left_out = asked.length - scored.scored
         for policy in policies:
             lane = _lane(policy, scored.score)
+            if lane is not Outcome.BLOCK and left_out:
+                told = f"{left_out} of {asked.length} characters were not scored by "
+                yield Answer(policy.order, Outcome.PARTLY, f"{told}model {model!r}")
             if lane is not None:
                 yield Answer(policy.order, lane, score=scored.score, details=details)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be scored, in how much time, of `length` characters that there are.
+
+    `may_be_part`: what is not done in that time may be left out, and is declared.
+    """
+
+    texts: tuple[str, ...]
+    seconds: float
+    length: int
+    may_be_part: bool = False
+
+    @classmethod
+    def of(cls, content: Content, views: tuple[bytes, ...]) -> "_Asked | None":
+        """Every text; of what comes back the extracted one, as far as is scanned.
+
+        None for what holds no text.
+        """
+        comes_back = content.context is Context.INBOUND
+        limit = scan_limit() if comes_back else None
+        if comes_back and content.extracted is not None:
+            views = content.extracted
+        if not views:
+            return None
+        texts = tuple(dict.fromkeys(view.decode(errors="replace") for view in views))
+        length = sum(map(len, texts))
+        if limit is None:
+            return cls(texts, MOST_SECONDS, length)
+        whole = "\n".join(texts)
+        return cls(
+            (whole[: limit.characters],), limit.seconds, len(whole), may_be_part=True
+        )
 
 
 def _threshold(value: float | None) -> float:

@@ -63,16 +63,24 @@ class SequenceModel:
         self._probability(Window((), 0, 0))  # a graph of another form fails here
 
     def score(
-        self, text: str, stop_at: float, seconds_left: Callable[[], float]
+        self,
+        text: str,
+        stop_at: float,
+        seconds_left: Callable[[], float],
+        *,
+        partly: bool = False,
     ) -> Score:
         """The score of a text; done with the first window that reaches `stop_at`.
 
+        With `partly` also with the last one that there is time for, if there is one.
         Raises NotScoredError when the time is up before, or the model fails.
         """
         best, place, end = -1.0, (0, 0), 0
         stride = min(self._manifest.stride, self._room)
         for window in windows(text, self._tokenize, self._room, stride):
             if seconds_left() <= 0:
+                if partly and best >= 0:
+                    return Score(best, *place, end, len(text))
                 raise NotScoredError(
                     f"the time was up after {end} of {len(text)} characters"
                 )

@@ -88,15 +88,23 @@ class _Service:
         end = begun + asked["seconds"]
         model = self._models.get(asked["model"])
         found: dict[str, object] = {}
-        best = -1.0
+        best, looked_at = -1.0, 0
         for place, text in enumerate(texts):
-            score = model.score(text, asked["stop_at"], lambda: end - time.monotonic())
+            score = model.score(
+                text,
+                asked["stop_at"],
+                lambda: end - time.monotonic(),
+                partly=asked["partly"],
+            )
+            looked_at += score.scored
             if score.score > best:
                 best = score.score
                 found = {"score": best, "text": place}
                 found["window"] = [score.start, score.end]
-            if best >= asked["stop_at"]:
+            if score.scored < score.length:  # it is enough, or the time is up
                 break
+        if found:
+            found["scored"], found["length"] = looked_at, sum(map(len, texts))
         return found
 
 

@@ -203,6 +203,7 @@ def _gate(
         lambda: rules.loaded.settings.review,
         places=places,
     )
+    gate.scan_settings = lambda: rules.loaded.settings.inbound_scan
     gate.consult = Reviewing(
         rules.plugins.reviewers, reviews, lambda: rules.loaded.settings.review.jury
     ).ask

@@ -40,28 +40,37 @@ def first_match(rules: RoleRules, content: Content, action: Action) -> Answer | 
 
 def first_block(
     rules: RoleRules, content: Content
-) -> tuple[Answer | None, Answer | None]:
+) -> tuple[Answer | None, Answer | None, Answer | None]:
     """The first match or failure among Blocks, and the first FLAG of a classifier.
 
-    Checkers that stand behind a known match are not asked: nothing changes any more.
+    The third is that of the first classifier that has not scored all. Checkers that
+    stand behind a known match are not asked: nothing changes any more.
     """
     matchers = rules.matchers(content.context, Action.BLOCK)
     if not matchers:
-        return None, None
+        return None, None, None
     group = _Group(rules, content, Action.BLOCK, matchers)
     group.ask_patterns()
     group.ask_checkers(group.before)
-    return group.first, group.aside
+    return group.first, group.aside, group.partly
 
 
 class _Group:
     """The answers of one group so far: `first` settles it, `aside` is kept in mind.
 
-    Among Blocks all but the FLAG of a classifier settles it. In the other groups a
-    match does, and failures are what is kept aside.
+    Among Blocks all but the FLAG of a classifier settles it, and what it left out. In
+    the other groups a match does, and failures are what is kept aside.
     """
 
-    __slots__ = ("_action", "_content", "_matchers", "_policies", "aside", "first")
+    __slots__ = (
+        "_action",
+        "_content",
+        "_matchers",
+        "_policies",
+        "aside",
+        "first",
+        "partly",
+    )
 
     def __init__(
         self,
@@ -76,6 +85,7 @@ class _Group:
         self._matchers = matchers
         self.first: Answer | None = None
         self.aside: Answer | None = None
+        self.partly: Answer | None = None
 
     @property
     def before(self) -> int:
@@ -134,10 +144,16 @@ class _Group:
         if self._settles(answer):
             self.first = lowest(self.first, answer)
             return True
-        self.aside = lowest(self.aside, answer)
+        if self._is_partly(answer):
+            self.partly = lowest(self.partly, answer)
+        else:
+            self.aside = lowest(self.aside, answer)
         return False
+
+    def _is_partly(self, answer: Answer) -> bool:
+        return self._action is Action.BLOCK and answer.outcome is Outcome.PARTLY
 
     def _settles(self, answer: Answer) -> bool:
         if self._action is Action.BLOCK:
-            return answer.outcome is not Outcome.FLAG
+            return answer.outcome not in (Outcome.FLAG, Outcome.PARTLY)
         return answer.outcome is Outcome.YES

@@ -10,6 +10,7 @@ from dataclasses import replace
 from redlane.engine import transforms, wording
 from redlane.engine.answers import details_of, score_of
 from redlane.engine.asking import first_block, first_match, lowest
+from redlane.engine.boundary import one_line
 from redlane.engine.builtins import Builtin, first_builtin
 from redlane.engine.restricting import restrict
 from redlane.errors import RedlaneError
@@ -40,12 +41,21 @@ def evaluate(
 class _Evaluation:
     """One evaluation under way, and what is known of it so far."""
 
-    __slots__ = ("_content", "_flag", "_modify", "_modifying", "_rewritten", "_rules")
+    __slots__ = (
+        "_content",
+        "_flag",
+        "_modify",
+        "_modifying",
+        "_partly",
+        "_rewritten",
+        "_rules",
+    )
 
     def __init__(self, rules: RoleRules, content: Content) -> None:
         self._rules = rules
         self._content = content
         self._flag: Answer | None = None
+        self._partly: Answer | None = None
         self._modify: Policy | None = None
         self._modifying: Answer | None = None
         self._rewritten: Content | None = None
@@ -85,9 +95,10 @@ class _Evaluation:
 
     def _blocked(self, content: Content) -> Verdict | None:
         """The first Block; a classifier's FLAG is kept for later."""
-        block, flag = first_block(self._rules, content)
+        block, flag, partly = first_block(self._rules, content)
         if block is None:
             self._flag = lowest(self._flag, flag)
+            self._partly = lowest(self._partly, partly)
             problem = content.problem
             return None if problem is None else self._block(None, problem)
         policy = self._rules.policies[block.order]
@@ -140,7 +151,7 @@ class _Evaluation:
         reason: str,
         answer: Answer | None = None,
     ) -> Verdict:
-        self._rewritten = self._modify = None
+        self._rewritten = self._modify = self._partly = None
         return self._verdict(Decision.BLOCK, reason, policy, answer)
 
     def _verdict(
@@ -163,6 +174,7 @@ class _Evaluation:
             ruleset=self._rules.digest,
             score=score_of(answer),
             details=details_of(answer),
+            unscored="" if self._partly is None else one_line(self._partly.reason),
         )
 
 

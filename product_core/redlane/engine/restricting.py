@@ -97,7 +97,7 @@ class _RestrictionQuestion:
         for form, rules in product(self._forms, self._restrictions):
             if self._is_late():
                 return _Found(Decision.BLOCK, _LATE)
-            block, _ = first_block(rules, form)
+            block, _, _ = first_block(rules, form)
             if block is not None:
                 return _block(rules, block)
         return None

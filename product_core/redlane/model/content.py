@@ -129,6 +129,11 @@ class Content(ABC):
         return False
 
     @property
+    def extracted(self) -> tuple[bytes, ...] | None:
+        """The text that was extracted, in context Inbound; none in a picture."""
+        return None
+
+    @property
     def system_call(self) -> SystemCall | None:
         """The system call, in context Syscall."""
         return None

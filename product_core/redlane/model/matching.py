@@ -24,13 +24,15 @@ __all__ = [
 class Outcome(StrEnum):
     """How one policy answers; a policy that says nothing did not match.
 
-    BLOCK and FLAG are the lanes of classifiers, whose action is ignored. FAILED means
-    that the policy could not be asked: it forces Block, whatever the policy's action.
+    BLOCK and FLAG are the lanes of classifiers, whose action is ignored. PARTLY means
+    that so much as was scored is in neither, and that more is there (`reason`). FAILED
+    means that the policy could not be asked: it forces Block, whatever its action.
     """
 
     YES = "yes"
     BLOCK = "block"
     FLAG = "flag"
+    PARTLY = "partly"
     FAILED = "failed"
 
 

@@ -60,6 +60,7 @@ class Verdict:
     Block that matched a system call asks for the process to be killed. `restriction`
     is true when `policy` is one that a user added to the session, not one of the role.
     `score` and `details` are what the match type of `policy` told besides, bounded.
+    `unscored` says what of the content classifiers have left out, or is "".
     """
 
     decision: Decision
@@ -75,6 +76,7 @@ class Verdict:
     restriction: bool = False
     score: float | None = None
     details: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    unscored: str = ""
 
     def document(self) -> dict[str, object]:
         """The JSON object that `redlane validate` prints and the control API answers.

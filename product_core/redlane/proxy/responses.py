@@ -13,6 +13,7 @@ from redlane.decoding.extraction import extracted
 from redlane.decoding.sniffing import ContentKind, sniff
 from redlane.errors import ContentError
 from redlane.model.policy import Context
+from redlane.model.scanning import OVERSIZE_DECISIONS
 from redlane.model.verdict import Decision
 from redlane.proxy.agreeing import codings_of
 from redlane.proxy.answers import refusal_document, refusal_response
@@ -28,11 +29,6 @@ from redlane.wire.question import Origin
 __all__ = ["Responses"]
 
 _BINARY = "the body is binary: no text was extracted from it"
-_DECISIONS = {
-    "block": Decision.BLOCK,
-    "flag": Decision.FLAG,
-    "allow": Decision.ALLOW,
-}
 
 
 class Responses:
@@ -149,7 +145,7 @@ class Responses:
             f"the body is longer than {inbound.max_buffer_bytes} bytes, and only its "
             "beginning is judged (inbound_scan.max_buffer_bytes, oversize_action)"
         )
-        decision = _DECISIONS[inbound.oversize_action]
+        decision = OVERSIZE_DECISIONS[inbound.oversize_action]
         told = await self._judge.record(
             asker, Context.INBOUND, decision, reason, beginning
         )

@@ -38,6 +38,11 @@ class InboundContent(Content):
             self._texts = extracted(self.data, sniff(self.data))
         return self._texts
 
+    @property
+    def extracted(self) -> tuple[bytes, ...]:
+        """The same: what classifiers score."""
+        return self.texts
+
     def views(self, action: Action, reader: Reader) -> tuple[bytes, ...]:
         """The body and its text; an Allow sees the text alone, a Modify the body.
 
