@@ -1,8 +1,8 @@
 """Fetch the scripts of real packages, for tests to judge: `make corpus`.
 
 What is fetched is pinned in corpus.json, which pinning.py writes. Only the scripts are
-kept, each package's in a directory below `places.CORPUS`; a package that is there is
-not fetched again.
+kept, each package's in a directory below `places.CORPUS`, and whole beside them what
+other tests build; a package that is there is not fetched again.
 """
 
 import fcntl
@@ -22,6 +22,10 @@ from scripts.packages import Package, pinned, written
 from scripts.places import CORPUS, FIRST_BYTES, SELF_EXTRACTING
 
 MADE = ".made"
+SOURCE = ".source"
+"""What the archive of a project that is built is called, before its suffixes."""
+BUILT = ("bookworm-gzip", "bookworm-hello")
+"""The packages whose projects are, by their directories."""
 LONGEST = 240
 FAILURES = (OSError, WrongArchiveError, tarfile.TarError, subprocess.CalledProcessError)
 
@@ -68,7 +72,11 @@ def _make(package: Package, apt: Apt) -> None:
         scripts.mkdir()
         for archive in bring(package, apt, archives):
             _keep_scripts(archive, scripts)
-            archive.unlink()
+            _, is_upstream, suffixes = archive.name.partition(".orig")
+            if is_upstream and package.directory in BUILT:
+                archive.rename(scripts / f"{SOURCE}{suffixes}")
+            else:
+                archive.unlink()
         (scripts / MADE).write_text(_key(package))
         scripts.rename(CORPUS / package.directory)
 
@@ -93,8 +101,9 @@ def _is_made(package: Package) -> bool:
 
 
 def _key(package: Package) -> str:
-    """What the scripts of a package depend on, in short: its pin, and what is one."""
-    parts = written([package]) + places.KNOWN_BY
+    """What all that is kept of a package depends on, in short."""
+    kept_whole = SOURCE if package.directory in BUILT else ""
+    parts = written([package]) + places.KNOWN_BY + kept_whole
     return hashlib.sha256(parts.encode()).hexdigest()
 
 

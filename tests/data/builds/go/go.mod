@@ -1,0 +1,3 @@
+module example.org/demo
+
+go 1.19

@@ -1,0 +1,1 @@
+require("fs").appendFileSync("word.js", '"A";\n');
