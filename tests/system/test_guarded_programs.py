@@ -82,10 +82,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
         {**word, "id": "no-word", "action": "Block", "pattern": "forbidden-word"},
         {**word, "id": "tea", "action": "Modify", "pattern": "beer", "transform": tea},
         {**word, "id": "ask", "action": "Flag", "pattern": "please-ask"},
+        {**word, "id": "let", "action": "Allow", "pattern": "let-me"},
         {**word, "id": "no-file", "action": "Block", **calls},
     )
-    made.role("plain", "no-word", "tea", "ask")
-    made.role("calls", "no-word", "tea", "ask", "no-file")
+    made.role("plain", "no-word", "tea", "ask", "let")
+    made.role("calls", "no-word", "tea", "ask", "let", "no-file")
     assert made.start("--role", "plain").code == 0
     yield made
     made.stop()
@@ -171,6 +172,23 @@ def test_what_a_typed_text_works_out_is_judged_where_it_runs(
     assert "forbidden-word" not in refused.out
     assert "fine-word" in fine.out, fine
     assert "redlane" not in fine.err, fine
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("form", ["typed", "script"])
+def test_what_an_allowed_text_works_out_is_allowed(
+    home: Home, role: str, form: str, tmp_path: Path
+) -> None:
+    (tmp_path / "word").write_text("forbidden-word")
+    text = 'cd .; /bin/echo "$(cat word)"'
+    (tmp_path / "s.sh").write_text(text)
+    words = ["bash", "-c", f"{text}; : let-me"]
+    if form == "script":
+        words = ["bash", "s.sh", "let-me"]
+
+    done = by_python(home, role, RUN.format(f"{words!r}, cwd={str(tmp_path)!r}"))
+
+    assert (done.code, done.out) == (0, "forbidden-word\n"), done
 
 
 @pytest.mark.parametrize("role", ROLES)

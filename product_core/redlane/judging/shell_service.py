@@ -142,11 +142,15 @@ def _hold(asked: HeldCommand, on_hold: OnHold, review: Review) -> None:
 def _is_open(asked: HeldCommand, judgement: Judgement) -> bool:
     """Whether what it starts is to be asked about.
 
-    Not, once a person has decided on a text as it was typed, or it was rewritten: what
-    it starts would be held, or rewritten, once more. Scripts are asked about always.
+    Not where an Allow lets it go on, whatever is inside. Nor, once a person has decided
+    on a text as it was typed, or it was rewritten: what it starts would be held, or
+    rewritten, once more. Of scripts that was not seen.
     """
-    is_as_typed = judgement.verdict.decision is Decision.ALLOW and not judgement.review
-    return bool(asked.unknown_words) or (asked.is_open and is_as_typed)
+    verdict = judgement.verdict
+    is_as_it_was = verdict.decision is Decision.ALLOW and not judgement.review
+    if is_as_it_was and verdict.policy is not None:
+        return False
+    return bool(asked.unknown_words) or (asked.is_open and is_as_it_was)
 
 
 def _goes_on(judgement: Judgement) -> bool:
