@@ -14,7 +14,12 @@ from redlane.engine.judge import context_of, judge
 from redlane.execution import VERDICT_SECONDS, TimeLimit
 from redlane.model.content import Content
 from redlane.model.policy import Context
-from redlane.model.scanning import OVERSIZE_DECISIONS, limited_scan, scan_limit_of
+from redlane.model.scanning import (
+    OVERSIZE_DECISIONS,
+    declared,
+    limited_scan,
+    scan_limit_of,
+)
 from redlane.model.settings import InboundScan
 from redlane.model.settings import Review as ReviewSettings
 from redlane.model.verdict import Decision, Verdict
@@ -222,14 +227,12 @@ class Gate:
         By `inbound_scan.oversize_action` it is refused, or an event says so and it goes
         on with its verdict. Raises when the event cannot be written.
         """
-        if not verdict.unscored:
-            return verdict
-        decision = OVERSIZE_DECISIONS[self.scan_settings().oversize_action]
-        reason = f"{verdict.unscored} (inbound_scan)"
-        if decision is Decision.BLOCK:
-            return self._block(request, reason)
-        told = replace(self._block(request, reason), decision=decision)
-        self._recorded(request, told)
+        settings = self.scan_settings()
+        verdict = declared(verdict, settings)
+        if verdict.unscored and verdict.decision is not Decision.BLOCK:
+            told = self._block(request, verdict.unscored)
+            decision = OVERSIZE_DECISIONS[settings.oversize_action]
+            self._recorded(request, replace(told, decision=decision))
         return verdict
 
     def _held(

@@ -163,10 +163,21 @@ def test_what_is_not_scored_is_declared(home: Home, action: str) -> None:
         assert "were not scored by model 'tiny'" in found["reason"]
         return
     assert found["verdict"] == wanted[0]
-    [told] = [each for each in events if "were not scored" in each["reason"]]
+    told = next(each for each in events if each["id"] != found["event"])
     assert told["verdict"] == wanted[1]
     assert told["context"] == "Inbound"
     assert f"{len(AFTER) - 21_000} of {len(AFTER)} characters" in told["reason"]
+
+
+@pytest.mark.parametrize("action", OVERSIZE)
+def test_validate_tells_what_is_not_scored(home: Home, action: str) -> None:
+    holds(home, context="Inbound")
+    home.settings(inbound_scan={"oversize_action": action})
+
+    found = home.verdict(AFTER, "r", "Inbound")
+
+    assert found["verdict"] == ("BLOCK" if action == "block" else "ALLOW")
+    assert "were not scored by model 'tiny'" in found["reason"]
 
 
 def test_segments_that_are_scored_are_a_setting(home: Home) -> None:

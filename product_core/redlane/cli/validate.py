@@ -13,7 +13,7 @@ from redlane.engine.judge import judge
 from redlane.errors import UsageError
 from redlane.model.policy import Context
 from redlane.model.problem import Finding
-from redlane.model.scanning import limited_scan, scan_limit_of
+from redlane.model.scanning import declared, limited_scan, scan_limit_of
 from redlane.model.verdict import Decision
 from redlane.paths import Paths
 from redlane.plugins import find_plugins
@@ -66,8 +66,9 @@ def _validate(arguments: argparse.Namespace) -> int:
     role = arguments.role
     if role is None:
         role = loaded.settings.sevsh.default_role
-    with limited_scan(scan_limit_of(loaded.settings.inbound_scan)):
-        verdict = judge(loaded.ruleset, role, contents)
+    scan = loaded.settings.inbound_scan
+    with limited_scan(scan_limit_of(scan)):
+        verdict = declared(judge(loaded.ruleset, role, contents), scan)
     print_json(verdict.document())
     blocked = verdict.decision is Decision.BLOCK
     return exit_codes.FINDING if blocked else exit_codes.OK

@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redlane.model.settings import InboundScan
-from redlane.model.verdict import Decision
+from redlane.model.verdict import Decision, Verdict
 
 __all__ = [
     "OVERSIZE_DECISIONS",
     "SEGMENT_CHARACTERS",
     "ScanLimit",
+    "declared",
     "limited_scan",
     "scan_limit",
     "scan_limit_of",
@@ -41,6 +42,22 @@ class ScanLimit:
     def characters(self) -> int:
         """The same in characters."""
         return self.segments * SEGMENT_CHARACTERS
+
+
+def declared(verdict: Verdict, settings: InboundScan) -> Verdict:
+    """The verdict, or a Block, whose reason tells what was not scored."""
+    if not verdict.unscored:
+        return verdict
+    if OVERSIZE_DECISIONS[settings.oversize_action] is not Decision.BLOCK:
+        return replace(verdict, reason=f"{verdict.reason}; {verdict.unscored}")
+    return Verdict(
+        Decision.BLOCK,
+        f"{verdict.unscored} (inbound_scan.oversize_action)",
+        role=verdict.role,
+        context=verdict.context,
+        ruleset=verdict.ruleset,
+        unscored=verdict.unscored,
+    )
 
 
 def scan_limit_of(settings: InboundScan) -> ScanLimit:
