@@ -282,7 +282,7 @@ def test_frozen_session_is_stopped_and_blocked(inside: Inside) -> None:
     assert inside.call("self", "POST", "/api/analyze", body)[1]["verdict"] == "BLOCK"
     assert control.analyze("ls")["verdict"] == "ALLOW"
     assert control.post(f"{path}/unfreeze", {}).json["state"] == "running"
-    assert state_of(child) == "S"
+    wait_for(lambda: state_of(child) == "S")
     assert inside.call("self", "POST", "/api/analyze", body)[1]["verdict"] == "ALLOW"
 
 
