@@ -83,6 +83,11 @@ OPEN = {
     "another directory, if there is one": "cd a; ls",
     "an alias": "alias ls=cat; ls",
     "a value that grows": 'for a in b c; do d="$d$a"; done; $d',
+    "a sum that sets": "let a=5; a=${a/5/b}; $a",
+    "a sum in a loop": "for ((a=5;;)); do a=${a/5/b}; $a; done",
+    "a name that stands for another later": "declare -n a; a=b; a=c; $b",
+    "a value that is changed": "declare -l a; a=LS; $a",
+    "words that are read": "echo ab | head -c 1 | while read a; do $a; done",
     "an option's value": 'getopts a: b; echo "$OPTARG"',
     "what is captured": "[[ a =~ (.*) ]]; echo ${BASH_REMATCH[1]}",
 }

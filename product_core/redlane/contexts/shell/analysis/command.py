@@ -30,7 +30,7 @@ from redlane.contexts.shell.grammar.syntax import (
     Word,
 )
 from redlane.contexts.shell.grammar.words import TooManyMeanings
-from redlane.contexts.shell.knowledge.effects import UNSURE, WRITERS, apply_effect
+from redlane.contexts.shell.knowledge.effects import WRITERS, apply_effect, is_unsure
 from redlane.contexts.shell.knowledge.inner import File, Words
 from redlane.contexts.shell.knowledge.known import is_odd, spellings
 from redlane.contexts.shell.knowledge.output import is_exact, known_output
@@ -318,7 +318,7 @@ class Command:
         return output
 
     def _take_effect(self, argv: Fields, name: str) -> None:
-        if name in UNSURE:
+        if is_unsure(argv, name):
             self._walker.note_open()
         if self._walker.limits.writes or name not in WRITERS:
             apply_effect(argv, name, self._scope, self._stdin)

@@ -163,6 +163,8 @@ class Analysis:
         scope.uncertain += not certain
         if group.variable:
             self.findings.assigned[group.variable] = None
+        if group.opener == "((" or (group.opener == "for" and not group.variable):
+            self.note_open()
         if group.opener == "((":
             words = ("let", simple_form(Simple(words=group.values)))
             self.findings.command_words(words, in_script=not self.limits.guesses)

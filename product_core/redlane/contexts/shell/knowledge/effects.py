@@ -7,19 +7,41 @@ from types import MappingProxyType
 from redlane.contexts.shell.expansion.scope import OutputTexts, Scope, added
 from redlane.contexts.shell.knowledge.output import known_output
 
-__all__ = ["UNSURE", "WRITERS", "apply_effect"]
+__all__ = ["WRITERS", "apply_effect", "is_unsure"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _LONGEST_PATH = 4096
 _LOCALS = frozenset({"declare", "typeset"})
 WRITERS = frozenset({"cp", "mv", "ln", "install", "tee", "dd", "curl", "wget"})
 """Commands whose effect is on files alone."""
-UNSURE = frozenset({"cd", "pushd", "popd", ".", "source", "alias"})
-"""Commands that may fail and change nothing, or do more than their words tell."""
+_UNSURE = frozenset(
+    [
+        "cd",
+        "pushd",
+        "popd",
+        ".",
+        "source",
+        "alias",
+        "let",
+        "read",
+        "mapfile",
+        "readarray",
+    ]
+)
+_DECLARES = frozenset({"declare", "typeset", "local"})
+_CHANGES = re.compile(r"[-+]\w*[nluci]")
+"""Options by which a variable stands for another, or has its values changed."""
 
 _OUTPUT_OPTIONS = frozenset({"-o", "-O", "--output", "--output-document"})
 
 Effect = Callable[[Sequence[str], Scope, OutputTexts], None]
+
+
+def is_unsure(argv: Sequence[str], name: str) -> bool:
+    """Whether a command may change nothing, or more than its words tell."""
+    if name in _DECLARES:
+        return any(_CHANGES.match(each) for each in argv[1:])
+    return name in _UNSURE
 
 
 def apply_effect(
