@@ -16,15 +16,12 @@ from typing import Any
 
 from redlane_match_ml.errors import NotScoredError
 from redlane_match_ml.found import Found
-from redlane_match_ml.wire import frame, receive
+from redlane_match_ml.wire import NO_MEMORY, frame, receive
 
 __all__ = ["Classifier"]
 
 _GRACE_SECONDS = 0.5
 """How much longer than asked an answer may take before the process counts as hung."""
-
-_NO_MEMORY = 70
-"""As in the process itself, from which nothing is imported here."""
 
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
@@ -170,7 +167,6 @@ class Classifier:
             start,
             end,
             answer["scored"],
-            answer["length"],
         )
 
     def close(self) -> None:
@@ -199,6 +195,6 @@ class Classifier:
 
 
 def _ended(status: int) -> str:
-    if status == _NO_MEMORY:
+    if status == NO_MEMORY:
         return "it had no memory left"
     return f"status {status}" if status >= 0 else signal.Signals(-status).name

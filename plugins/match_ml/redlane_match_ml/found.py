@@ -9,7 +9,7 @@ __all__ = ["Found"]
 class Found:
     """The highest score, of which text it is, and of which of its characters.
 
-    It is of so many characters as `scored`; of `length` there are.
+    So many characters as `scored` were looked at for it.
     """
 
     score: float
@@ -17,4 +17,3 @@ class Found:
     start: int
     end: int
     scored: int
-    length: int

@@ -10,7 +10,10 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Frame", "frame", "receive"]
+__all__ = ["NO_MEMORY", "Frame", "frame", "receive"]
+
+NO_MEMORY = 70
+"""The exit status of a process that had none left, and so could send nothing."""
 
 _LENGTHS = struct.Struct(">II")
 _MOST_HEAD = 1024 * 1024

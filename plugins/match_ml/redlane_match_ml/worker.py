@@ -18,12 +18,9 @@ from typing import Any
 from redlane_match_ml.errors import ModelError, NotScoredError
 from redlane_match_ml.manifest import folder_of, read_files, read_manifest
 from redlane_match_ml.sequence import SequenceModel
-from redlane_match_ml.wire import frame, receive
+from redlane_match_ml.wire import NO_MEMORY, frame, receive
 
 __all__ = ["main"]
-
-NO_MEMORY = 70
-"""The exit status of a process that had none left."""
 
 
 class _Models:
@@ -104,7 +101,7 @@ class _Service:
             if score.scored < score.length:  # it is enough, or the time is up
                 break
         if found:
-            found["scored"], found["length"] = looked_at, sum(map(len, texts))
+            found["scored"] = looked_at
         return found
 
 
