@@ -1,12 +1,13 @@
 """The match type Regex: `pattern` is a regular expression, searched in the content."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
 from heapq import merge
 from itertools import groupby
 from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
 import re2
 
@@ -51,6 +52,11 @@ _MANY = 1_000
 """Of how many texts on a content is one that may come again just as it is: a script."""
 
 _KEPT_PATTERNS = 1 << 14
+
+_MOST_QUIET = 6 << 20
+_OVERHEAD = 64
+_MOST_SELECTIONS = 3
+"""How many bytes of texts without a match are kept, and for how many selections."""
 
 _LAST = "\U0010fffe\U0010ffff".encode()
 """Stands after the text of a filter's scan and is a rule of its own: an automaton that
@@ -122,6 +128,17 @@ class _Rule:
         return Answer(self.order, Outcome.YES) if matched else None
 
 
+class _Scan(NamedTuple):
+    """What is asked: which rules under `before` match in `views`.
+
+    Those in which one of them may go into `loud`.
+    """
+
+    views: Sequence[bytes]
+    before: int
+    loud: set[bytes]
+
+
 class _Group:
     """A few rules, searched for in one scan when many of them may match."""
 
@@ -130,15 +147,14 @@ class _Group:
         self._filtered = filtered
         self.places = range(len(rules))
 
-    def answers(
-        self, wanted: Sequence[int], views: tuple[bytes, ...], before: int
-    ) -> Iterator[Answer]:
+    def answers(self, wanted: Sequence[int], scan: _Scan) -> Iterator[Answer]:
         """The answers of the `wanted` rules, given by their place in the group."""
-        wanted = [place for place in wanted if self._rules[place].order < before]
+        wanted = [place for place in wanted if self._rules[place].order < scan.before]
         possible: dict[int, list[bytes]] = {}
-        for view in views:
+        for view in scan.views:
             for place in self._narrowed(wanted, view):
                 possible.setdefault(place, []).append(view)
+        scan.loud.update(*possible.values())
         for place in sorted(possible):
             answer = self._rules[place].answer(possible[place])
             if answer:
@@ -177,6 +193,10 @@ class _Group:
         return automaton
 
 
+_Selection = tuple[_Group, Sequence[int]]
+"""A group, and the places of those of its rules that may match."""
+
+
 class _Shard:
     """Rules that share a filter, which names those that may match at all."""
 
@@ -195,10 +215,8 @@ class _Shard:
         self._places = {index: divmod(i, _GROUP) for i, index in enumerate(filtered)}
         self._groups = _grouped([rules[index] for index in filtered], filtered=True)
 
-    def answers(
-        self, text: bytes, views: tuple[bytes, ...], before: int
-    ) -> Iterator[Answer]:
-        """The answers of rules whose literals are in `text`, which ends in _LAST."""
+    def selected(self, text: bytes) -> Iterator[_Selection]:
+        """The rules whose literals are in `text`, which ends in _LAST."""
         found = self._filter.Match(text, potential=True)
         complete = found and found[-1] == self._end
         places = [
@@ -207,8 +225,28 @@ class _Shard:
             if index in self._places
         ]
         for group, members in groupby(places, key=itemgetter(0)):
-            wanted = [place for _, place in members]
-            yield from self._groups[group].answers(wanted, views, before)
+            yield self._groups[group], tuple(place for _, place in members)
+
+
+class _Quiet:
+    """Texts in which no rule of a selection matches: those of a script come again."""
+
+    def __init__(self) -> None:
+        self.texts: set[bytes] = set()
+        self._room = _MOST_QUIET
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is kept."""
+        return self._room < 0
+
+    def add(self, texts: Iterable[bytes]) -> None:
+        """Keep texts, as long as there is room."""
+        for text in texts:
+            self._room -= len(text) + _OVERHEAD
+            if self.is_full:
+                break
+            self.texts.add(text)
 
 
 class RegexMatcher:
@@ -235,7 +273,7 @@ class RegexMatcher:
             for each in rules
             if len(each.pattern.outline) > _LONGEST
         ]
-        self._latest: tuple[tuple[bytes, ...], int, tuple[Answer, ...]] = ((), 0, ())
+        self._quiet: dict[Hashable, _Quiet] = {}
 
     def answers(
         self,
@@ -244,47 +282,52 @@ class RegexMatcher:
         before: int,
     ) -> Iterator[Answer]:
         """The policies that match in any of `views`, lowest order first."""
-        if len(views) < _MANY:
-            return self._answers(views, before)
-        latest_views, latest_before, answers = self._latest
-        if latest_views is views and latest_before == before:
-            return iter(answers)
-        return self._remembered(views, before)
-
-    def _remembered(self, views: tuple[bytes, ...], before: int) -> Iterator[Answer]:
-        """The same, kept until there is another content of many texts."""
-        found = []
-        for answer in self._answers(views, before):
-            found.append(answer)
-            yield answer
-        self._latest = views, before, tuple(found)
-
-    def _answers(self, views: tuple[bytes, ...], before: int) -> Iterator[Answer]:
         views = tuple(dict.fromkeys(views))
-        others = [
-            _answers(groups, views, before)
-            for groups in (self._unfiltered, self._alone)
-            if groups
-        ]
-        filtered = self._filtered_answers(views, before)
-        if not others:
-            return filtered
-        return merge(filtered, *others, key=attrgetter("order"))
+        selections = self._selections(b"\n".join((*views, _LAST)))
+        if len(views) < _MANY:
+            return _answers(selections, _Scan(views, before, set()))
+        return self._answers_of_many(tuple(map(tuple, selections)), views, before)
 
-    def _filtered_answers(
-        self, views: tuple[bytes, ...], before: int
+    def _selections(self, text: bytes) -> Iterator[Iterable[_Selection]]:
+        """The rules that may match in a text, by what is in order among itself."""
+        yield (each for shard in self._shards for each in shard.selected(text))
+        for groups in filter(None, (self._unfiltered, self._alone)):
+            yield ((group, group.places) for group in groups)
+
+    def _answers_of_many(
+        self,
+        selections: tuple[tuple[_Selection, ...], ...],
+        views: tuple[bytes, ...],
+        before: int,
     ) -> Iterator[Answer]:
-        text = b"\n".join((*views, _LAST))
-        for shard in self._shards:
-            yield from shard.answers(text, views, before)
+        """The answers for many texts, most of which are known to be quiet."""
+        quiet = self._quiet_in((before, selections))
+        left = [each for each in views if each not in quiet.texts]
+        scan = _Scan(left, before, set())
+        yield from _answers(selections, scan)
+        quiet.add(each for each in left if each not in scan.loud)
+
+    def _quiet_in(self, selection: Hashable) -> _Quiet:
+        """What is known of a selection of rules."""
+        known = self._quiet.get(selection)
+        if known is None or known.is_full:
+            if len(self._quiet) >= _MOST_SELECTIONS:
+                self._quiet.clear()
+            known = self._quiet[selection] = _Quiet()
+        return known
 
 
 def _answers(
-    groups: Iterable[_Group], views: tuple[bytes, ...], before: int
+    selections: Iterable[Iterable[_Selection]], scan: _Scan
 ) -> Iterator[Answer]:
-    """The answers of rules that no filter holds back."""
-    for group in groups:
-        yield from group.answers(group.places, views, before)
+    """The answers of all selections, lowest order first."""
+    streams = (_answers_in_order(each, scan) for each in selections)
+    return merge(*streams, key=attrgetter("order"))
+
+
+def _answers_in_order(selection: Iterable[_Selection], scan: _Scan) -> Iterator[Answer]:
+    for group, wanted in selection:
+        yield from group.answers(wanted, scan)
 
 
 def _compiled(rule: _Rule) -> _Rule:
