@@ -1,5 +1,6 @@
 """What a program below a judged text gives its shell is handed on, and not typed."""
 
+import shlex
 import subprocess
 import sys
 
@@ -28,7 +29,7 @@ def is_handed_on(texts: JudgedTexts, text: str, *, judged: bool) -> bool:
         asker = int(shell.stdout.readline())
         if judged:
             texts.add(shell.pid)
-        found = texts.has_started_what_starts(asker)
+        found = texts.hand_on_to(asker)
         shell.communicate("\n")
     return found
 
@@ -50,4 +51,21 @@ def test_process_that_is_gone_hands_nothing_on() -> None:
     with subprocess.Popen(["/bin/true"]) as gone:
         gone.wait()
 
-    assert not JudgedTexts().has_started_what_starts(gone.pid)
+    assert not JudgedTexts().hand_on_to(gone.pid)
+
+
+def test_what_a_text_starts_that_was_handed_on_is_handed_on() -> None:
+    texts, pipe = JudgedTexts(), subprocess.PIPE
+    recipe = shlex.join(["bash", "-c", f"echo $$; {ASKER}; :"])
+    typed = shlex.join(["sh", "-c", f"{recipe}; :"]) + "; :"
+    with subprocess.Popen(
+        ["/bin/bash", "-c", typed], stdin=pipe, stdout=pipe, text=True
+    ) as shell:
+        assert shell.stdout is not None
+        handed_on, asker = int(shell.stdout.readline()), int(shell.stdout.readline())
+        texts.add(shell.pid)
+        texts.add(handed_on)
+        found = texts.hand_on_to(asker)
+        shell.communicate("\n")
+
+    assert found

@@ -1,8 +1,8 @@
 """Which processes run a text that was judged, and what their programs start.
 
 What a program hands to a shell that a judged text has started, such as the recipe of a
-makefile, is nobody's typing. What an agent types has no judged text above it, or is
-inside of one.
+makefile, is nobody's typing, and neither is what such a text starts. What an agent
+types has no judged text above it, or is inside of one.
 """
 
 import threading
@@ -23,7 +23,7 @@ class JudgedTexts:
     def __init__(self, most: int = _MOST) -> None:
         """Keep `most`; what is below an older one counts as typed."""
         self._most = most
-        self._known: OrderedDict[tuple[int, int], None] = OrderedDict()
+        self._known: OrderedDict[tuple[int, int], bool] = OrderedDict()
         self._lock = threading.Lock()
 
     def add(self, pid: int) -> None:
@@ -33,16 +33,18 @@ class JudgedTexts:
         except ProcessUnreadableError:
             return
         if process is not None:
+            is_handed_on = self.hand_on_to(pid)
             with self._lock:
-                self._known[process.key] = None
+                self._known[process.key] = is_handed_on
                 self._known.move_to_end(process.key)
                 while len(self._known) > self._most:
                     self._known.popitem(last=False)
 
-    def has_started_what_starts(self, pid: int) -> bool:
+    def hand_on_to(self, pid: int) -> bool:
         """Whether a process was started by a program that a judged text has started.
 
-        That is not a fork of the text's shell, which starts what stands in the text.
+        That is not a fork of the text's shell, which starts what stands in the text:
+        that was handed on if the text was.
         """
         try:
             found = ancestry(pid, lambda each: each.pid != pid and self._has(each))
@@ -54,7 +56,9 @@ class JudgedTexts:
         starter = next((each for each in above if not each.is_fork), None)
         if starter is None or not self._has(above[-1]):
             return False
-        return not (self._has(starter) and starter.name == _SHELL)
+        with self._lock:
+            was_handed_on = self._known.get(starter.key, True)
+        return was_handed_on or starter.name != _SHELL
 
     def _has(self, process: Process) -> bool:
         with self._lock:

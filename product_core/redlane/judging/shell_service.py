@@ -99,7 +99,7 @@ class ShellService:
                 frame.before,
                 peer,
                 hiding,
-                partial(self._texts.has_started_what_starts, peer.pid),
+                partial(self._texts.hand_on_to, peer.pid),
             )
 
         asked = HeldCommand(content, peer.pid)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from redlane.contexts.shell.analysis.findings import Findings
+from redlane.contexts.shell.analysis.kept_scripts import KeptScripts
 from redlane.contexts.shell.analysis.walk import Analysis
 from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
 from redlane.contexts.shell.expansion.limits import LIGHT
@@ -164,7 +165,8 @@ class ShellContent(Content):
             for reading in readings(text):
                 if reading != text:
                     found.string(reading)
-                walk = Analysis(found)
+                kept = KeptScripts(self.is_handed_on)
+                walk = Analysis(found, kept=kept)
                 read = walk.text_as_script if as_script else walk.text
                 read(reading, self._scope(found, disk))
         except TooComplex as bound:

@@ -21,7 +21,8 @@ class Findings:
 
     `words` holds the commands word by word, each with whether it is one of scripts
     alone, `assigned` the variables that are set by an assignment or a loop, `unknown`
-    the words in scripts that are not known, and what in them was not looked at.
+    the words in scripts that are not known, and what in them was not looked at,
+    `scripts` the paths of those that were read.
 
     It `is_open` when more may run than was found: what comes of it is to be judged
     where it runs. Scripts on disk may hold more commands than a command line.
@@ -34,7 +35,8 @@ class Findings:
         self.assigned: dict[str, None] = {}
         self.unknown: dict[int, object] = {}
         self.is_open = False
-        self._scripts: dict[str, list[Pipeline]] = {}
+        self._pipelines: dict[str, list[Pipeline]] = {}
+        self.scripts: set[str] = set()
         self._most = _MOST_COMMANDS
         self._room = _MOST_BYTES
 
@@ -64,13 +66,14 @@ class Findings:
 
     def has_read(self, script: str) -> bool:
         """Whether the script at a path has been met before."""
-        return script in self._scripts
+        return script in self.scripts
 
     def script(self, script: Script, depth: int) -> list[Pipeline]:
         """The commands of a script, which is read once; it makes room for its own."""
-        read_before = self._scripts.get(script.path)
+        read_before = self._pipelines.get(script.path)
         if read_before is not None:
             return read_before
+        self.scripts.add(script.path)
         length = len(script.text)
         self._most += length * _COMMANDS_A_CHARACTER
         self._room += length * _BYTES_A_CHARACTER
@@ -78,12 +81,29 @@ class Findings:
         pipelines, is_whole = read_file(script.text, depth)
         if not is_whole:
             self.leave_open(pipelines)
-        self._scripts[script.path] = pipelines
+        self._pipelines[script.path] = pipelines
         return pipelines
 
     def leave_open(self, what: object) -> None:
         """Note that something in a script was not looked at: it may run anything."""
         self.unknown[id(what)] = what
+
+    def absorb(self, other: "Findings") -> None:
+        """Take all that another walk found, within bounds of its own."""
+        self.strings.update(other.strings)
+        self.commands.update(other.commands)
+        self._most += len(other.commands)
+        for argv, in_script in other.words.items():
+            self.command_words(argv, in_script=in_script)
+        self.assigned.update(other.assigned)
+        self.unknown.update(other.unknown)
+        self.is_open |= other.is_open
+        self.scripts |= other.scripts
+
+    def let_go(self) -> None:
+        """Keep no part of a script's syntax: nothing more will be found."""
+        self._pipelines.clear()
+        self.unknown = {-place: None for place in range(len(self.unknown))}
 
     def _spend(self, text: str) -> None:
         self._room -= len(text)

@@ -5,7 +5,6 @@ called and once more at the end: what is found is more than what runs, not less.
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 
 from redlane.contexts.shell.analysis.command import Command
@@ -20,10 +19,12 @@ from redlane.contexts.shell.analysis.functions import (
     define,
     show_fork_bomb,
 )
+from redlane.contexts.shell.analysis.kept_scripts import KeptScripts
 from redlane.contexts.shell.analysis.loops import set_variable, walk_rounds
+from redlane.contexts.shell.analysis.outputs import one_by_one
+from redlane.contexts.shell.analysis.script_files import walk_script
 from redlane.contexts.shell.expansion.fields import Fields
 from redlane.contexts.shell.expansion.limits import (
-    FOLLOWED,
     LITERAL,
     STRICT,
     Budget,
@@ -45,7 +46,6 @@ from redlane.contexts.shell.knowledge.inner import Code, File, Inner, Text, Word
 __all__ = ["Analysis"]
 
 _LOOPS = frozenset({"for", "while", "until", "select"})
-_MOST_TEXTS = 16
 _CERTAIN = frozenset({"", "{", "(("})
 
 
@@ -60,13 +60,15 @@ class Analysis:
         depth: int = 0,
         active: frozenset[str] = frozenset(),
         following: Budget | None = None,
+        kept: KeptScripts | None = None,
     ) -> None:
         self.findings = findings
         self.limits = limits
         self.budget = budget or Budget.of_command()
-        self._following = following or Budget.to_follow_scripts()
+        self.following = following or Budget.to_follow_scripts()
+        self._kept = kept
         self._is_run = True
-        self._depth = depth
+        self.depth = depth
         self._active = set(active)
         self._calls: dict[int, int] = {}
         self._called: dict[tuple[object, ...], tuple[Group, OutputTexts]] = {}
@@ -77,7 +79,7 @@ class Analysis:
     def text(self, text: str, scope: Scope) -> None:
         """Walk the text that was given, then all that it put off."""
         self.budget.allow(len(text))
-        self._pipelines(read(text, self._depth), scope, NOTHING)
+        self._pipelines(read(text, self.depth), scope, NOTHING)
         self._finish()
 
     def text_as_script(self, text: str, scope: Scope) -> None:
@@ -116,9 +118,7 @@ class Analysis:
             scope.uncertain += pipeline.conditional
             outputs.append(self._pipeline(pipeline, scope, stdin))
             scope.uncertain -= pipeline.conditional
-        if len(outputs) == 1:
-            return outputs[0]
-        return OutputTexts.made(lambda: _joined(outputs), *outputs)
+        return one_by_one(outputs)
 
     def _pipeline(
         self, pipeline: Pipeline, scope: Scope, stdin: OutputTexts
@@ -194,7 +194,7 @@ class Analysis:
         """Walk the commands of a substitution; its value is what they print."""
         self._enter()
         output = self._pipelines(part.body, scope.subshell(), NOTHING)
-        self._depth -= 1
+        self.depth -= 1
         if part.sign != "$":
             place = scope.place(part.source)
             scope.files[place] = output
@@ -234,7 +234,7 @@ class Analysis:
         self._active.add(key)
         self._enter()
         output = self._group_body(group, scope.calling(argv[1:]), stdin)
-        self._depth -= 1
+        self.depth -= 1
         self._active.discard(key)
         self._called[state] = group, output
         return output
@@ -259,7 +259,7 @@ class Analysis:
             self._file(inner, scope, stdin)
         else:
             self._code(inner, scope, stdin)
-        self._depth -= 1
+        self.depth -= 1
         return output
 
     def _text(self, inner: Text, scope: Scope, stdin: OutputTexts) -> OutputTexts:
@@ -280,7 +280,7 @@ class Analysis:
         if inner.parameters is not None:
             scope = scope.child(inner.parameters[0], inner.parameters[1:])
         self._active.add(inner.text)
-        output = self._pipelines(read(inner.text, self._depth), scope, stdin)
+        output = self._pipelines(read(inner.text, self.depth), scope, stdin)
         self._active.discard(inner.text)
         return output
 
@@ -311,24 +311,27 @@ class Analysis:
         scope: Scope,
         stdin: OutputTexts,
     ) -> None:
-        """Follow a script as far as that goes; else see each command as it stands."""
-        depth, active = self._depth, frozenset({*self._active, script.path})
-        is_new = not self.findings.has_read(script.path)
-        pipelines = self.findings.script(script, depth)
+        """Walk a script; with parameters it runs in a shell of its own."""
         if parameters is not None:
             scope = scope.child(parameters[0], parameters[1:])
-        if self.limits is not LITERAL:
-            budget = self._following
-            walk = Analysis(self.findings, FOLLOWED, budget, depth, active, budget)
-            with suppress(TooComplex):
-                return walk.script(pipelines, scope, stdin)
-        # Not all of its functions, values and files are told apart from here on.
-        self.findings.leave_open(script)
-        if is_new:
-            budget = Budget.enough_for(script.text)
-            walk = Analysis(self.findings, LITERAL, budget, depth, active)
-            walk.script(pipelines, scope.without_files(), stdin)
-        return None
+            scope.is_script = True
+            is_alone = stdin is NOTHING and self.limits is not LITERAL
+            if is_alone and self._kept and self._kept.walk(self, script, scope):
+                return
+        walk_script(self, script, scope, stdin)
+
+    def inside(self, script: Script, limits: Limits, budget: Budget) -> "Analysis":
+        """A walk inside a script, within limits of its own."""
+        active = frozenset({*self._active, script.path})
+        return Analysis(
+            *(self.findings, limits, budget, self.depth, active),
+            following=self.following,
+            kept=self._kept,
+        )
+
+    def apart(self, findings: Findings) -> "Analysis":
+        """A walk that begins with nothing."""
+        return Analysis(findings)
 
     def script(
         self, pipelines: list[Pipeline], scope: Scope, stdin: OutputTexts
@@ -352,10 +355,7 @@ class Analysis:
         self, found: Iterable[Inner], scope: Scope, stdin: OutputTexts
     ) -> OutputTexts:
         """Walk all that a command runs, and tell what that prints."""
-        outputs = [self._inner(each, scope, stdin) for each in found]
-        if not outputs:
-            return NOTHING
-        return OutputTexts.made(lambda: _joined(outputs), *outputs)
+        return one_by_one([self._inner(each, scope, stdin) for each in found])
 
     def run_program(
         self, path: str, run: Inner, scope: Scope, stdin: OutputTexts
@@ -383,18 +383,6 @@ class Analysis:
             self._later.append((what, scope))
 
     def _enter(self) -> None:
-        self._depth += 1
-        if self._depth > MOST_NESTED:
+        self.depth += 1
+        if self.depth > MOST_NESTED:
             raise TooComplex(f"commands are nested more than {MOST_NESTED} deep")
-
-
-def _joined(outputs: list[OutputTexts]) -> tuple[str, ...]:
-    """What a list prints: all that is known of its parts, one after the other."""
-    known = [output.texts() for output in outputs]
-    rows = [""]
-    for texts in known:
-        if texts:
-            rows = [row + text for row in rows for text in texts][:_MOST_TEXTS]
-        if sum(map(len, rows)) > MOST_BYTES:
-            raise TooComplex("the text prints more than can be judged")
-    return tuple(rows) if any(known) else ()

@@ -21,7 +21,7 @@ __all__ = ["Memory", "WatchedDisk"]
 
 _WORTH_IT = 2 * 1024
 _LEAST_BYTES = 32 * 1024  # what is found of a short script is longer than it
-_MOST_BYTES = 4 * 1024 * 1024
+_MOST_BYTES = 8 * 1024 * 1024
 _PIECE = 1024 * 1024
 
 Found = TypeVar("Found")
@@ -117,9 +117,14 @@ class Memory(Generic[Found]):
         except TooComplex:  # whoever asks now cannot read it
             return None
 
-    def keep(self, key: Hashable, watched: WatchedDisk, found: Found) -> None:
-        """Remember what was found, if it was long; what is the oldest goes."""
-        length = watched.read_bytes
+    def keep(
+        self, key: Hashable, watched: WatchedDisk, found: Found, *, least: int = 0
+    ) -> None:
+        """Remember what was found, if it was long; what is the oldest goes.
+
+        It counts for what was read of the watched disk, or `least` if that is more.
+        """
+        length = max(watched.read_bytes, least)
         if not (watched.is_steady and _WORTH_IT <= length <= _MOST_BYTES):
             return
         size = max(length, _LEAST_BYTES)

@@ -71,7 +71,8 @@ class Scope:
     the text writes to files, `origins` the command that wrote one whose text is not
     known, `links` what a file is a copy of; all three by the path from `place`.
     `moved` says that the text has changed the working directory.
-    On `disk` is what the text did not write.
+    On `disk` is what the text did not write. A shell that `is_script` runs a script and
+    nothing after it.
     `assigned` names every variable that was ever set, in this shell or one inside it.
     """
 
@@ -92,6 +93,7 @@ class Scope:
     disk: Disk = OWN_DISK
     constant: set[str] = field(default_factory=set)
     references: dict[str, str] = field(default_factory=dict)
+    is_script: bool = False
 
     def child(self, name: str, parameters: tuple[str, ...]) -> "Scope":
         """The scope of a shell that is started from this one."""
@@ -111,6 +113,7 @@ class Scope:
             disk=self.disk,
             constant=self.constant,
             references=self.references,
+            is_script=self.is_script,
         )
 
     def subshell(self) -> "Scope":
