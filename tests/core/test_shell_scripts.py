@@ -8,6 +8,8 @@ from core.shell_views import views
 
 from redlane.contexts.shell.content import ShellContent
 from redlane.contexts.shell.expansion.scripts import MOST_SCRIPT_BYTES
+from redlane.model.content import Reader
+from redlane.model.policy import Action
 
 DANGER = "rm -rf x"
 RUNS = {
@@ -142,3 +144,24 @@ def test_long_script_with_many_meanings_can_still_be_judged(tmp_path: Path) -> N
     line = "echo " + " ".join(f"$a{place}" for place in range(6))
     (tmp_path / "s.sh").write_text(f"{loops}\n{line}\n" + "done\n" * 6 + DANGER)
     assert DANGER in views("bash s.sh", cwd=str(tmp_path))
+
+
+LOADS = {
+    "in a script": ("sh s.sh", False),
+    "in what a script sources": ("sh outer.sh", False),
+    "typed": ("enable -f ./x.so realpath", True),
+    "sourced": (". ./s.sh", True),
+}
+
+
+@pytest.mark.parametrize(("text", "is_shown"), LOADS.values(), ids=LOADS)
+def test_builtin_that_a_script_loads_is_a_program(
+    tmp_path: Path, text: str, *, is_shown: bool
+) -> None:
+    (tmp_path / "s.sh").write_text("set -e\nenable -f ./x.so realpath 2>/dev/null\n")
+    (tmp_path / "outer.sh").write_text(". ./s.sh\n")
+    content = ShellContent(text.encode(), cwd=str(tmp_path))
+    seen = content.views(Action.BLOCK, Reader.PATTERN)
+    assert (b"enable -f ./x.so realpath" in seen) == is_shown
+    assert (b"./x.so realpath" in seen) != is_shown
+    assert content.is_open or text.startswith("enable")

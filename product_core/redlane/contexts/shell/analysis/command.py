@@ -45,6 +45,7 @@ _PRINTERS = frozenset({"echo", "printf", "test", "[", ":"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\[[^]]*\])?(\+?)=")
 _INPUTS = frozenset({"<", "<>"})
 _HERE = frozenset({"<<", "<<-"})
+_LOADS = ("enable", "-f")
 _LONGEST_VALUE = 64 * 1024
 _MOST_WORDS = 64
 _READS_FILES = frozenset({"cat", "head", "tail", "tac", "rev", "base64", "xxd", "sed"})
@@ -90,7 +91,7 @@ class Command:
         if evaluates(simple.words):
             texts = (*simple.words, *(each.target for each in simple.redirections))
             self._run_values(texts)
-        for argv in meanings:
+        for argv in map(self._as_program, meanings):
             if before and argv:
                 self._walker.findings.simple((before, *argv))
             output = self.words(argv)
@@ -99,6 +100,17 @@ class Command:
         if self._expander is not None:
             self._walker.note_unknown(self._expander.unknown)
         return output, form
+
+    def _as_program(self, argv: Fields) -> Fields:
+        """`enable -f FILE NAME` in a script runs code of a file, as `FILE NAME` does.
+
+        What that starts is asked about where it runs. Typed or sourced, it would be
+        part of the shell that runs the next command, too.
+        """
+        if not self._scope.is_script or argv[:2] != _LOADS:
+            return argv
+        self._walker.note_open()
+        return argv[2:]
 
     def words(self, argv: Fields) -> OutputTexts:
         """Walk a command whose words are known."""
