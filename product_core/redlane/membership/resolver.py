@@ -211,12 +211,17 @@ class MembershipResolver:
         return bool(dead)
 
     def _chain(self, peer: Peer) -> Ancestry | None:
-        """The peer and its ancestors, up to one of whom all is known already."""
+        """The peer and its ancestors, up to one of whom all is known already.
 
-        def is_remembered(process: Process) -> bool:
-            return (peer.uid, process.key) in self._remembered
+        What is above the root of a session is in no other.
+        """
+        roots = {each.process.key for each in self.roots()}
 
-        return ancestry(peer.pid, is_remembered) if peer.pid else None
+        def is_known(process: Process) -> bool:
+            key = process.key
+            return key in roots or (peer.uid, key) in self._remembered
+
+        return ancestry(peer.pid, is_known) if peer.pid else None
 
     def _forget_memberships(self) -> None:
         self._remembered = {}
