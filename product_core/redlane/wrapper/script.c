@@ -61,13 +61,15 @@ static bool shared_name(int script, char *seen, size_t size) {
            opened.st_ino == named.st_ino;
 }
 
-/* Keeps the name as it was given when it is plainly the same: no link on its way. */
+/* Keeps the name as it was given when it is plainly the same: no link on its way. A
+ * script may look beside itself by it. */
 static void prefer_given(const char *given, char *seen, size_t size) {
     char directory[PATH_MAX], whole[2 * PATH_MAX + 2];
-    while (strncmp(given, "./", 2) == 0) given += 2;
-    if (*given == '/') snprintf(whole, sizeof whole, "%s", given);
+    const char *plain = given;
+    while (strncmp(plain, "./", 2) == 0) plain += 2;
+    if (*plain == '/') snprintf(whole, sizeof whole, "%s", plain);
     else if (getcwd(directory, sizeof directory))
-        snprintf(whole, sizeof whole, "%s/%s", directory, given);
+        snprintf(whole, sizeof whole, "%s/%s", directory, plain);
     else return;
     if (strcmp(whole, seen) != 0) return;
     snprintf(seen, size, "%s%s", *given == '-' ? "./" : "", given);
