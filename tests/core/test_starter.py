@@ -38,8 +38,9 @@ def verdict(role: str, command: str) -> Verdict:
     return judge(starter().ruleset, role, [ShellContent(command.encode())])
 
 
-def test_starter_loads_without_a_word() -> None:
-    assert starter().findings == ()
+def test_starter_loads_and_says_that_it_sees_no_https() -> None:
+    (found,) = starter().findings
+    assert found.subject == "tls.intercept"
 
 
 @pytest.mark.parametrize("command", commands("harmful_commands.json"))
