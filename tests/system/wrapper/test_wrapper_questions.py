@@ -122,14 +122,14 @@ def test_a_rewritten_command_that_exec_does_not_take(
     assert done.stderr.startswith(b"redlane: ")
 
 
-def test_a_script_is_asked_by_its_name(
+def test_a_script_is_asked_by_the_name_that_it_was_given(
     wrapper: Wrapper, peer: ScriptedPeer, tmp_path: Path
 ) -> None:
     (tmp_path / "it's.sh").write_text('echo "$0 $*"')
 
     done = wrapper("./it's.sh", "a b", "-c", cwd=tmp_path)
 
-    assert peer.commands == [b"bash 'it'\\''s.sh' 'a b' -c"]
+    assert peer.commands == [b"bash './it'\\''s.sh' 'a b' -c"]
     assert done.stdout == b"./it's.sh a b -c\n"
 
 
