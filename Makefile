@@ -92,6 +92,7 @@ check: $(READY) ## lint, format, types and layers
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy $(SOURCES)
 	@MYPYPATH=packaging $(BIN)/mypy packaging/*.py packaging/manual
+	@MYPYPATH=training $(BIN)/mypy training/inbound
 	@$(BIN)/lint-imports --no-cache
 
 format: $(READY) ## let ruff decide the layout
