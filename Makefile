@@ -91,8 +91,7 @@ check: $(READY) ## lint, format, types and layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy $(SOURCES)
-	@MYPYPATH=packaging $(BIN)/mypy packaging/*.py packaging/manual
-	@MYPYPATH=training $(BIN)/mypy training/inbound
+	@MYPYPATH=packaging:training $(BIN)/mypy packaging/*.py packaging/manual training/inbound
 	@$(BIN)/lint-imports --no-cache
 
 format: $(READY) ## let ruff decide the layout
