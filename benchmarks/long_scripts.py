@@ -58,8 +58,8 @@ def row(script: Path) -> tuple[str, ...]:
     megabytes = script.stat().st_size / 1e6
     # Each run from another directory is another command: nothing is remembered of it.
     first = least(lambda run: decide(script, f"/tmp/{run}"))
-    decide(script, "/")
-    again = least(lambda _: decide(script, "/"))
+    decide(script, "/", is_handed_on=False)
+    again = least(lambda _: decide(script, "/", is_handed_on=False))
     other = least(lambda run: decide(script, "/", f"--for={run}"))
     floor = least(lambda _: read(script))
     return (
@@ -86,10 +86,12 @@ def least(work: Callable[[int], object]) -> float:
     return min(taken)
 
 
-def decide(script: Path, directory: str, argument: str = "") -> None:
-    """Have the starter role judge the script, as what a recipe runs."""
+def decide(
+    script: Path, directory: str, argument: str = "", *, is_handed_on: bool = True
+) -> None:
+    """Have the starter role judge the script, as what a recipe runs or as typed."""
     command = f"sh {script} {argument}".encode()
-    content = ShellContent(command, cwd=directory, is_handed_on=lambda: True)
+    content = ShellContent(command, cwd=directory, is_handed_on=lambda: is_handed_on)
     judge(RULES, "developer", [content])
 
 

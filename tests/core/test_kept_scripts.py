@@ -62,11 +62,49 @@ def test_arguments_count_of_what_is_typed(place: Path) -> None:
     assert sees(content(place, f"sh long.sh {DANGER}"))
 
 
+def test_what_was_handed_on_is_typed_the_next_time(place: Path) -> None:
+    command = f"sh long.sh {DANGER}"
+    assert not sees(content(place, command, handed_on=True))
+    assert sees(content(place, command))
+
+
 def test_arguments_that_a_program_hands_on_are_not_known(place: Path) -> None:
     found = content(place, f"sh long.sh {DANGER}", handed_on=True)
     assert not sees(found)
     assert found.is_open
     assert found.unknown_words
+
+
+OPENED = {
+    "an argument": ("sh long.sh .ssh/key", {"< .ssh/key", "> .ssh/key"}),
+    "a value": ("f=../.bashrc sh long.sh", {"< ../.bashrc", "> ../.bashrc"}),
+    "behind a sign": ("sh long.sh f=a.txt", {"< f=a.txt", "< a.txt", "> a.txt"}),
+    "behind an option": ("sh long.sh -I../key --to=out", {"< ../key", "> out"}),
+    "a full name behind an option": ("sh long.sh -I/etc/key", {"< /etc/key"}),
+}
+
+
+@pytest.mark.parametrize(("command", "shown"), OPENED.values(), ids=OPENED)
+def test_what_a_program_hands_on_may_be_opened_by_the_shell(
+    place: Path, command: str, shown: set[str]
+) -> None:
+    found = content(place, command, handed_on=True)
+    assert all(sees(found, each) for each in shown)
+    assert not sees(found, "> /etc/key")
+
+
+FULL = {
+    "an argument": ("sh long.sh rm -rf /x", "rm -rf /x"),
+    "at home": ("sh long.sh rm -rf ~", "rm -rf ~"),
+    "beside a value": ("a=/x sh long.sh rm b", "rm b"),
+}
+
+
+@pytest.mark.parametrize(("command", "seen"), FULL.values(), ids=FULL)
+def test_full_names_count_whoever_hands_them_on(
+    place: Path, command: str, seen: str
+) -> None:
+    assert sees(content(place, command, handed_on=True), seen)
 
 
 @pytest.mark.parametrize("command", ["a=1; sh long.sh", "f() { ls; }; sh long.sh"])

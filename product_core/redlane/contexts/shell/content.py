@@ -46,6 +46,7 @@ class _Found(NamedTuple):
     commands: tuple[ShellCommand, ...]
     unknown_words: int = 0
     is_open: bool = False
+    is_relaxed: bool = False
 
 
 class ShellContent(Content):
@@ -151,13 +152,13 @@ class ShellContent(Content):
         if found is None:
             watched = WatchedDisk(self.disk)
             found = self._analyse(watched, as_script=as_script)
-            if found.problem is None:
+            if found.problem is None and not found.is_relaxed:
                 _MEMORY.keep(key, watched, found)
         return found
 
     def _analyse(self, disk: Disk, *, as_script: bool) -> _Found:
         """Walk every reading; what was found before a bound was passed still counts."""
-        found, problem = Findings(), None
+        found, problem, is_relaxed = Findings(), None, False
         text = self.data.decode(errors="replace")
         try:
             if len(self.data) > MOST_BYTES:
@@ -169,6 +170,7 @@ class ShellContent(Content):
                 walk = Analysis(found, kept=kept)
                 read = walk.text_as_script if as_script else walk.text
                 read(reading, self._scope(found, disk))
+                is_relaxed |= kept.is_relaxed
         except TooComplex as bound:
             problem = f"the command cannot be judged: {bound}"
         except RecursionError:
@@ -187,6 +189,7 @@ class ShellContent(Content):
             ),
             len(found.unknown),
             found.is_open or bool(found.unknown),
+            is_relaxed,
         )
 
     def _scope(self, found: Findings, disk: Disk) -> Scope:

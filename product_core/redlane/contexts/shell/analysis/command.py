@@ -109,7 +109,7 @@ class Command:
         """
         if not self._scope.is_script or argv[:2] != _LOADS:
             return argv
-        self._walker.note_open()
+        self._walker.findings.leave_open(self._simple)
         return argv[2:]
 
     def words(self, argv: Fields) -> OutputTexts:

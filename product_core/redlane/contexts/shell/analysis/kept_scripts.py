@@ -2,25 +2,33 @@
 
 What a script comes to depends on its text, on where it stands and on what it is given.
 A program that runs it, such as make, gives it other arguments each time: there they
-count as not known, and what the script makes of them is judged where it runs.
+count as not known, and what the script makes of them is judged where it runs. What its
+shell opens itself is not, so each is shown as a file that is read and written; with the
+full name of a file among them the script is walked with what it is given.
 """
 
-from collections.abc import Callable, Hashable
+import re
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 from redlane.contexts.shell.analysis.findings import Findings
+from redlane.contexts.shell.analysis.redirections import Redirections
 from redlane.contexts.shell.analysis.script_files import ScriptWalk, walk_script
 from redlane.contexts.shell.expansion.remembered import Memory, WatchedDisk
-from redlane.contexts.shell.expansion.scope import OutputTexts, Scope
+from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope
 from redlane.contexts.shell.expansion.scripts import Script
+from redlane.contexts.shell.grammar.syntax import Redirection
 from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = ["KeptScripts"]
 
 _LONG = 16 * 1024
 _PATH = "PATH"
+_BEHIND_SIGN = re.compile(r"=(.+)", re.DOTALL)
+_BEHIND_OPTION = re.compile(r"=(.+)|([./~].*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,11 @@ class KeptScripts:
     """
 
     def __init__(self, is_handed_on: Callable[[], bool]) -> None:
-        """`is_handed_on` tells whether a program gave the command to its shell."""
+        """`is_handed_on` tells whether a program gave the command to its shell.
+
+        Where that counted `is_relaxed` says so: typed, the same command is another.
+        """
+        self.is_relaxed = False
         self._is_handed_on = cache(is_handed_on)
         self._taken: tuple[object, ...] = ()
 
@@ -54,11 +66,15 @@ class KeptScripts:
         False for one of which nothing is kept: nothing was done. Raises TooComplex as
         the walk does.
         """
-        if scope.functions or len(script.text) < _LONG:
+        is_fit = scope.is_script and not scope.functions
+        if not is_fit or len(script.text) < _LONG:
             return False
         if self._taken or any(_files(scope)):
             return self._taken == self._met(script, scope)
         own = self._on_its_own(scope)
+        if own.parameters != scope.parameters:
+            self.is_relaxed = True
+            _show_places(walk, scope)
         key = (script, *_state(own))
         kept = _MEMORY.recall(key, scope.disk)
         if kept is None:
@@ -81,11 +97,44 @@ class KeptScripts:
         own.is_script = True
         if _PATH in scope.assigned:
             own.assigned[_PATH] = None
-        if self._is_handed_on():
+        if self._is_handed_on() and not any(map(_is_full, _given(scope))):
             own.parameters = (None,)
         else:
             own.parameters, own.variables = scope.parameters, dict(scope.variables)
         return own
+
+
+def _given(scope: Scope) -> Iterator[str]:
+    """The words that a script is given: its arguments, and values of variables."""
+    for values in (*scope.parameters, *chain.from_iterable(scope.variables.values())):
+        yield from (values,) if isinstance(values, str) else values or ()
+
+
+def _is_full(word: str) -> bool:
+    return word.startswith(("/", "~"))
+
+
+def _show_places(walk: ScriptWalk, scope: Scope) -> None:
+    """Show what a script is given as files that its shell may read and write.
+
+    Behind an option a full name is only read: most are where a compiler looks.
+    """
+    shown = Redirections(walk.findings, walk.limits, scope.without_files(), "")
+    for word in _given(scope):
+        for place in _places(word):
+            signs = ("<",) if _is_full(place) else ("<", ">", ">>")
+            for sign in signs:
+                shown.take(Redirection("", sign, place), (place,), NOTHING)
+
+
+def _places(word: str) -> Iterator[str]:
+    """What may name a file in a word: all of it, or what stands behind an option."""
+    is_option = word.startswith("-")
+    if word and not is_option:
+        yield word
+    behind = (_BEHIND_OPTION if is_option else _BEHIND_SIGN).search(word)
+    if behind is not None:
+        yield next(filter(None, behind.groups()))
 
 
 def _state(scope: Scope) -> tuple[Hashable, ...]:

@@ -84,7 +84,7 @@ class Analysis:
 
     def text_as_script(self, text: str, scope: Scope) -> None:
         """Walk the text that was given as a script on disk is walked."""
-        self._script(Script(text, text, ()), None, scope, NOTHING)
+        walk_script(self, Script(text, text, ()), scope)
 
     def _finish(self) -> None:
         while self._later:
@@ -299,26 +299,21 @@ class Analysis:
         script = read_script(inner.path, scope.cwd, scope.disk)
         if script is None:
             return
-        if script.path in self._active:
-            self._left_out(inner)
-        else:
-            self._script(script, parameters, scope, stdin)
-
-    def _script(
-        self,
-        script: Script,
-        parameters: tuple[str, ...] | None,
-        scope: Scope,
-        stdin: OutputTexts,
-    ) -> None:
-        """Walk a script; with parameters it runs in a shell of its own."""
         if parameters is not None:
             scope = scope.child(parameters[0], parameters[1:])
-            scope.is_script = True
-            is_alone = stdin is NOTHING and self.limits is not LITERAL
-            if is_alone and self._kept and self._kept.walk(self, script, scope):
-                return
-        walk_script(self, script, scope, stdin)
+            scope.is_script = not inner.is_startup
+        if script.path in self._active:
+            self._left_out(inner)
+        elif not self._is_kept(script, scope, stdin, shared=inner.shared):
+            walk_script(self, script, scope, stdin)
+
+    def _is_kept(
+        self, script: Script, scope: Scope, stdin: OutputTexts, *, shared: bool
+    ) -> bool:
+        """Whether what a script comes to is kept, and was added to what is found."""
+        if shared or stdin is not NOTHING or self.limits is LITERAL:
+            return False
+        return self._kept is not None and self._kept.walk(self, script, scope)
 
     def inside(self, script: Script, limits: Limits, budget: Budget) -> "Analysis":
         """A walk inside a script, within limits of its own."""

@@ -30,11 +30,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A script; `shared` when the shell that is there reads it, as `source` does."""
+    """A script; `shared` when the shell that is there reads it, as `source` does.
+
+    A shell goes on with something else after what `is_startup`.
+    """
 
     path: str
     parameters: tuple[str, ...] = ()
     shared: bool = False
+    is_startup: bool = False
 
 
 @dataclass(frozen=True, slots=True)

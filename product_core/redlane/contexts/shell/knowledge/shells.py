@@ -71,7 +71,7 @@ def unwrap_shell(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
             break
         place += 1
         if word in _FILE_OPTIONS and place < len(argv):
-            yield File(argv[place])
+            yield File(argv[place], is_startup=True)
             place += 1
         elif not word.startswith("--"):
             flags += word[1:] if word.startswith("-") else ""
