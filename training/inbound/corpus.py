@@ -31,6 +31,9 @@ _MOST_ORDERS = 14
 _MOST_ORDINARY = 24
 _IN_A_CARRIER = 0.5
 _DISGUISED = 0.15
+_ALWAYS_CARRIED = frozenset({"task_instead", "wallet"})
+"""Asked by a person these are no orders: where they stand makes them some."""
+_NEVER_CARRIED = frozenset({"asked"})
 _SLOT = "{text}"
 _WRITTEN: Mapping[str, Callable[[str], str]] = {
     "csv": lambda text: text.replace('"', '""'),
@@ -83,6 +86,7 @@ def corpus(seed: str = "1") -> list[Example]:
 def _examples(kind: str, most: int, seed: str, *, is_order: bool) -> Iterator[Example]:
     carriers = _carriers()
     for grammar in _grammars(kind):
+        carried = _share_carried(grammar.family)
         for sentence in grammar.sentences:
             part = _part(sentence)
             make = partial(Example, is_order=is_order, family=grammar.family, part=part)
@@ -90,10 +94,16 @@ def _examples(kind: str, most: int, seed: str, *, is_order: bool) -> Iterator[Ex
             for order in grammar.texts(sentence, most, seed):
                 if is_order and dice.random() < _DISGUISED:
                     order = disguised(order, dice)  # noqa: PLW2901  # the same, hidden
-                if dice.random() < _IN_A_CARRIER:
+                if dice.random() < carried:
                     yield make(*_carried(order, carriers[part], dice))
                 else:
                     yield make(order, order)
+
+
+def _share_carried(family: str) -> float:
+    if family in _ALWAYS_CARRIED:
+        return 1
+    return 0 if family in _NEVER_CARRIED else _IN_A_CARRIER
 
 
 def _carriers() -> dict[Part, list[tuple[Grammar, Sentence]]]:
