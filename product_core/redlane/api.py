@@ -50,6 +50,7 @@ from redlane.model.supervision import (
 from redlane.model.unseen import first_unseen
 from redlane.model.verdict import Decision, Verdict
 from redlane.patterns import CompiledPattern, PatternError, compile_pattern
+from redlane.plugin_models import packaged_models
 
 __all__ = [
     "API_VERSION",
@@ -98,6 +99,7 @@ __all__ = [
     "compile_pattern",
     "first_unseen",
     "hookimpl",
+    "packaged_models",
     "run_all",
     "scan_limit",
     "seconds_left",

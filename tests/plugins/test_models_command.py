@@ -23,6 +23,17 @@ Output = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(autouse=True)
+def packaged(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """The models that are packages: none, but those that a test adds."""
+    found: dict[str, Path] = {}
+    for user in ("manifest", "store"):
+        monkeypatch.setattr(
+            f"redlane_match_ml.{user}.packaged_models", lambda: dict(found)
+        )
+    return found
+
+
+@pytest.fixture(autouse=True)
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REDLANE_HOME", str(tmp_path / "home"))
     return tmp_path / "home" / "models"
@@ -109,6 +120,37 @@ def test_export_is_described(
     assert names == {"model.json", "model.onnx", "tokenizer.json"}
     [scored] = scores("guard", f"a {TRIGGER} a", capsys, tmp_path)
     assert scored["score"] > 0.9
+
+
+def test_packaged_model_is_there_without_being_installed(
+    tiny: Path, packaged: dict[str, Path], capsys: Output
+) -> None:
+    packaged["tiny"] = tiny
+
+    [found] = listed(capsys)
+    assert (found["name"], found["ok"]) == ("tiny", True)
+    assert shown("tiny", capsys)["labels"]
+    assert main(["models", "verify"]) == 0
+
+
+def test_packaged_model_goes_with_its_package(
+    tiny: Path, packaged: dict[str, Path], capsys: Output
+) -> None:
+    packaged["tiny"] = tiny
+
+    assert main(["models", "remove", "tiny"]) == 1
+    assert "is a package" in capsys.readouterr().err
+    assert tiny.is_dir()
+
+
+def test_installed_model_comes_before_a_packaged_one(
+    tiny: Path, packaged: dict[str, Path], tmp_path: Path, capsys: Output
+) -> None:
+    packaged["tiny"] = tmp_path / "not-there"
+    assert pull(tiny) == 0
+
+    assert [each["ok"] for each in listed(capsys)] == [True]
+    assert main(["models", "remove", "tiny"]) == 0
 
 
 @pytest.mark.parametrize("kind", ["tar.gz", "tar.xz", "zip"])

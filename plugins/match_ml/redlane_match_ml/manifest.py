@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from redlane.api import packaged_models
 from redlane_match_ml.errors import ModelError
 
 __all__ = [
@@ -85,11 +86,17 @@ def check_name(name: str) -> None:
 
 
 def folder_of(models: Path, name: str) -> Path:
-    """The folder of an installed model; raises ModelError for a name of none."""
+    """The folder of an installed model, or else of a packaged one.
+
+    Raises ModelError for a name of none.
+    """
     check_name(name)
     folder = models / name
     if not (folder / MANIFEST).is_file():
-        raise ModelError(f"model {name!r} is not installed in {models}")
+        packaged = packaged_models().get(name)
+        if packaged is None:
+            raise ModelError(f"model {name!r} is not installed in {models}")
+        folder = packaged
     return folder
 
 

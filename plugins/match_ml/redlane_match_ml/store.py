@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from redlane.api import packaged_models
 from redlane_match_ml.errors import ModelError
 from redlane_match_ml.manifest import (
     MANIFEST,
     Manifest,
     check_files,
     check_name,
-    folder_of,
     read_manifest,
 )
 
@@ -42,25 +42,32 @@ class Installed:
 
 
 def installed(models: Path, *, whole: bool) -> Iterator[Installed]:
-    """Every model, by name; `whole`: their files have the digests that they should."""
-    if not models.is_dir():
-        return
-    for folder in sorted(models.iterdir()):
-        if folder.name.startswith(".") or not folder.is_dir():
-            continue
-        size = sum(each.stat().st_size for each in folder.iterdir() if each.is_file())
+    """Every model, by name; `whole`: their files have the digests that they should.
+
+    A packaged one is among them where none of its name is installed.
+    """
+    found = packaged_models()
+    for folder in models.iterdir() if models.is_dir() else ():
+        if not folder.name.startswith(".") and folder.is_dir():
+            found[folder.name] = folder
+    for name, folder in sorted(found.items()):
+        yield _looked_at(name, folder, whole=whole)
+
+
+def _looked_at(name: str, folder: Path, *, whole: bool) -> Installed:
+    size = sum(each.stat().st_size for each in folder.iterdir() if each.is_file())
+    try:
+        check_name(name)
+        manifest = read_manifest(folder)
+    except ModelError as error:
+        return Installed(name, None, size, str(error))
+    problem = None
+    if whole:
         try:
-            manifest = read_manifest(folder_of(models, folder.name))
+            check_files(folder, manifest)
         except ModelError as error:
-            yield Installed(folder.name, None, size, str(error))
-            continue
-        problem = None
-        if whole:
-            try:
-                check_files(folder, manifest)
-            except ModelError as error:
-                problem = str(error)
-        yield Installed(folder.name, manifest, size, problem)
+            problem = str(error)
+    return Installed(name, manifest, size, problem)
 
 
 @contextmanager
@@ -92,6 +99,8 @@ def remove(models: Path, name: str) -> None:
     """Take a model away; raises ModelError when there is none."""
     check_name(name)
     if not (models / name).is_dir():
+        if name in packaged_models():
+            raise ModelError(f"model {name!r} is a package: uninstall that")
         raise ModelError(f"model {name!r} is not installed in {models}")
     with _aside(models, name):
         pass

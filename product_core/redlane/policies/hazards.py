@@ -9,6 +9,7 @@ from redlane.model.matching import MatchType
 from redlane.model.policy import Action, Context, Policy, Role
 from redlane.model.problem import Finding, Severity
 from redlane.model.settings import Juror, Settings
+from redlane.plugin_models import packaged_models
 from redlane.policies.asking import matches_all
 from redlane.policies.syscalls import is_path_filter
 
@@ -70,15 +71,15 @@ def find_hazards(
 def _missing_models(
     policies: Iterable[Policy], settings: Settings, home: Path
 ) -> Iterator[Finding]:
-    """A warning for each policy whose model is not where models are installed."""
+    """A warning for each policy whose model is not here, installed or packaged."""
     place = (settings.plugins.get(_CLASSIFIER) or {}).get("models")
-    if place is None:
+    scored = [each for each in policies if each.type == _CLASSIFIER]
+    if place is None or not scored:
         return
-    folder = home / str(place)
-    for policy in policies:
-        if policy.type != _CLASSIFIER:
-            continue
-        if not (folder / (policy.model or "") / "model.json").is_file():
+    folder, packaged = home / str(place), packaged_models()
+    for policy in scored:
+        name = policy.model or ""
+        if name not in packaged and not (folder / name / "model.json").is_file():
             yield Finding(
                 Severity.WARNING,
                 policy.source,

@@ -1,0 +1,52 @@
+"""Models that are packages are found, and nothing of them is run."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from site_packages import write_distribution
+
+from redlane.model.plugin_api import MODELS_GROUP
+from redlane.plugin_models import packaged_models
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def model_package(site: Path, name: str, entry: str) -> Path:
+    """A package of a model, with an entry point of it."""
+    folder = site / name.replace("-", "_")
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise RuntimeError('was run')\n")
+    (folder / "model.json").write_text(json.dumps({}))
+    points = {"entry_points.txt": f"[{MODELS_GROUP}]\n{entry}\n"}
+    write_distribution(site, name, files=points)
+    return folder
+
+
+def test_model_is_where_its_package_is(site: Path) -> None:
+    folder = model_package(site, "model-a", "guard-a = model_a")
+
+    assert packaged_models()["guard-a"] == folder
+    assert "model_a" not in sys.modules
+
+
+def test_first_distribution_by_name_has_a_name(site: Path) -> None:
+    model_package(site, "model-z", "guard-a = model_z")
+    first = model_package(site, "model-b", "guard-a = model_b")
+
+    assert packaged_models()["guard-a"] == first
+
+
+@pytest.mark.parametrize(
+    "value", ["not_there", "model_a.part", "model_a:made", "os", "sys", "json.tool"]
+)
+def test_what_is_no_package_of_its_own_is_no_model(site: Path, value: str) -> None:
+    model_package(site, "model-a", f"guard-a = {value}")
+
+    assert "guard-a" not in packaged_models()
+    assert "model_a" not in sys.modules
