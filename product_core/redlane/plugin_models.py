@@ -1,26 +1,30 @@
 """Classifier models that are packages: each is the folder of a model."""
 
+from collections import defaultdict
 from importlib.util import find_spec
 from pathlib import Path
 
 from redlane.model.plugin_api import MODELS_GROUP
 from redlane.plugin_points import entry_points_of
 
-__all__ = ["packaged_models"]
+__all__ = ["MANIFEST", "packaged_models"]
+
+MANIFEST = "model.json"
+"""What makes a folder one of a model."""
 
 
-def packaged_models() -> dict[str, Path]:
-    """The folder of each, by the name of the model; nothing of it is run.
+def packaged_models() -> dict[str, tuple[Path, ...]]:
+    """The folders of each, by the name of the model; nothing of them is run.
 
-    One whose package is not there is left out. Of several of a name it is that of the
-    distribution whose name comes first.
+    Of several folders that claim a name none is to be trusted. What holds no model is
+    left out.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, dict[Path, None]] = defaultdict(dict)
     for _, point in entry_points_of(MODELS_GROUP)[0]:
         folder = _folder(point.value)
-        if folder is not None:
-            found.setdefault(point.name, folder)
-    return found
+        if folder is not None and (folder / MANIFEST).is_file():
+            found[point.name][folder] = None
+    return {name: tuple(folders) for name, folders in found.items()}
 
 
 def _folder(package: str) -> Path | None:

@@ -1,6 +1,5 @@
 """Models that are packages are found, and nothing of them is run."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 from site_packages import write_distribution
 
 from redlane.model.plugin_api import MODELS_GROUP
-from redlane.plugin_models import packaged_models
+from redlane.plugin_models import MANIFEST, packaged_models
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def model_package(site: Path, name: str, entry: str) -> Path:
     folder = site / name.replace("-", "_")
     folder.mkdir()
     (folder / "__init__.py").write_text("raise RuntimeError('was run')\n")
-    (folder / "model.json").write_text(json.dumps({}))
+    (folder / MANIFEST).write_text("{}")
     points = {"entry_points.txt": f"[{MODELS_GROUP}]\n{entry}\n"}
     write_distribution(site, name, files=points)
     return folder
@@ -31,15 +30,22 @@ def model_package(site: Path, name: str, entry: str) -> Path:
 def test_model_is_where_its_package_is(site: Path) -> None:
     folder = model_package(site, "model-a", "guard-a = model_a")
 
-    assert packaged_models()["guard-a"] == folder
+    assert packaged_models()["guard-a"] == (folder,)
     assert "model_a" not in sys.modules
 
 
-def test_first_distribution_by_name_has_a_name(site: Path) -> None:
-    model_package(site, "model-z", "guard-a = model_z")
-    first = model_package(site, "model-b", "guard-a = model_b")
+def test_every_package_that_claims_a_name_is_told(site: Path) -> None:
+    folders = {
+        model_package(site, name, f"guard-a = {name.replace('-', '_')}")
+        for name in ("model-z", "model-b")
+    }
+    assert set(packaged_models()["guard-a"]) == folders
 
-    assert packaged_models()["guard-a"] == first
+
+def test_package_without_a_manifest_is_no_model(site: Path) -> None:
+    (model_package(site, "model-a", "guard-a = model_a") / MANIFEST).unlink()
+
+    assert "guard-a" not in packaged_models()
 
 
 @pytest.mark.parametrize(

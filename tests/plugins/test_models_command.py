@@ -20,12 +20,13 @@ CONFIG: dict[str, Any] = {
     "max_position_embeddings": 64,
 }
 Output = pytest.CaptureFixture[str]
+Packaged = dict[str, tuple[Path, ...]]
 
 
 @pytest.fixture(autouse=True)
-def packaged(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+def packaged(monkeypatch: pytest.MonkeyPatch) -> Packaged:
     """The models that are packages: none, but those that a test adds."""
-    found: dict[str, Path] = {}
+    found: Packaged = {}
     for user in ("manifest", "store"):
         monkeypatch.setattr(
             f"redlane_match_ml.{user}.packaged_models", lambda: dict(found)
@@ -123,9 +124,9 @@ def test_export_is_described(
 
 
 def test_packaged_model_is_there_without_being_installed(
-    tiny: Path, packaged: dict[str, Path], capsys: Output
+    tiny: Path, packaged: Packaged, capsys: Output
 ) -> None:
-    packaged["tiny"] = tiny
+    packaged["tiny"] = (tiny,)
 
     [found] = listed(capsys)
     assert (found["name"], found["ok"]) == ("tiny", True)
@@ -134,19 +135,30 @@ def test_packaged_model_is_there_without_being_installed(
 
 
 def test_packaged_model_goes_with_its_package(
-    tiny: Path, packaged: dict[str, Path], capsys: Output
+    tiny: Path, packaged: Packaged, capsys: Output
 ) -> None:
-    packaged["tiny"] = tiny
+    packaged["tiny"] = (tiny,)
 
     assert main(["models", "remove", "tiny"]) == 1
     assert "is a package" in capsys.readouterr().err
     assert tiny.is_dir()
 
 
-def test_installed_model_comes_before_a_packaged_one(
-    tiny: Path, packaged: dict[str, Path], tmp_path: Path, capsys: Output
+def test_model_of_two_packages_is_none(
+    tiny: Path, packaged: Packaged, tmp_path: Path, capsys: Output
 ) -> None:
-    packaged["tiny"] = tmp_path / "not-there"
+    packaged["tiny"] = (tiny, install(tmp_path / "another"))
+
+    [found] = listed(capsys)
+    assert found["ok"] is False
+    assert "uninstall all but one" in found["problem"]
+    assert main(["models", "show", "tiny"]) == 1
+
+
+def test_installed_model_comes_before_a_packaged_one(
+    tiny: Path, packaged: Packaged, tmp_path: Path, capsys: Output
+) -> None:
+    packaged["tiny"] = (tmp_path / "not-there",)
     assert pull(tiny) == 0
 
     assert [each["ok"] for each in listed(capsys)] == [True]

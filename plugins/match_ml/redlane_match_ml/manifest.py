@@ -88,16 +88,19 @@ def check_name(name: str) -> None:
 def folder_of(models: Path, name: str) -> Path:
     """The folder of an installed model, or else of a packaged one.
 
-    Raises ModelError for a name of none.
+    Raises ModelError for a name of none, or of several packages.
     """
     check_name(name)
     folder = models / name
-    if not (folder / MANIFEST).is_file():
-        packaged = packaged_models().get(name)
-        if packaged is None:
-            raise ModelError(f"model {name!r} is not installed in {models}")
-        folder = packaged
-    return folder
+    if (folder / MANIFEST).is_file():
+        return folder
+    packaged = packaged_models().get(name, ())
+    if not packaged:
+        raise ModelError(f"model {name!r} is not installed in {models}")
+    if len(packaged) > 1:
+        listed = " and ".join(map(str, packaged))
+        raise ModelError(f"model {name!r} is in {listed}: uninstall all but one")
+    return packaged[0]
 
 
 def read_manifest(folder: Path) -> Manifest:

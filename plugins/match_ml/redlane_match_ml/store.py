@@ -16,6 +16,7 @@ from redlane_match_ml.manifest import (
     Manifest,
     check_files,
     check_name,
+    folder_of,
     read_manifest,
 )
 
@@ -46,27 +47,24 @@ def installed(models: Path, *, whole: bool) -> Iterator[Installed]:
 
     A packaged one is among them where none of its name is installed.
     """
-    found = packaged_models()
-    for folder in models.iterdir() if models.is_dir() else ():
-        if not folder.name.startswith(".") and folder.is_dir():
-            found[folder.name] = folder
-    for name, folder in sorted(found.items()):
-        yield _looked_at(name, folder, whole=whole)
+    names = set(packaged_models())
+    if models.is_dir():
+        folders = (each for each in models.iterdir() if each.is_dir())
+        names.update(each.name for each in folders if not each.name.startswith("."))
+    for name in sorted(names):
+        yield _looked_at(models, name, whole=whole)
 
 
-def _looked_at(name: str, folder: Path, *, whole: bool) -> Installed:
-    size = sum(each.stat().st_size for each in folder.iterdir() if each.is_file())
+def _looked_at(models: Path, name: str, *, whole: bool) -> Installed:
+    manifest, size, problem = None, 0, None
     try:
-        check_name(name)
+        folder = folder_of(models, name)
+        size = sum(each.stat().st_size for each in folder.iterdir() if each.is_file())
         manifest = read_manifest(folder)
-    except ModelError as error:
-        return Installed(name, None, size, str(error))
-    problem = None
-    if whole:
-        try:
+        if whole:
             check_files(folder, manifest)
-        except ModelError as error:
-            problem = str(error)
+    except ModelError as error:
+        problem = str(error)
     return Installed(name, manifest, size, problem)
 
 
@@ -99,8 +97,10 @@ def remove(models: Path, name: str) -> None:
     """Take a model away; raises ModelError when there is none."""
     check_name(name)
     if not (models / name).is_dir():
-        if name in packaged_models():
-            raise ModelError(f"model {name!r} is a package: uninstall that")
+        if packaged := packaged_models().get(name):
+            raise ModelError(
+                f"model {name!r} is a package, {packaged[0]}: uninstall that"
+            )
         raise ModelError(f"model {name!r} is not installed in {models}")
     with _aside(models, name):
         pass

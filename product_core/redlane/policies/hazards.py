@@ -9,7 +9,7 @@ from redlane.model.matching import MatchType
 from redlane.model.policy import Action, Context, Policy, Role
 from redlane.model.problem import Finding, Severity
 from redlane.model.settings import Juror, Settings
-from redlane.plugin_models import packaged_models
+from redlane.plugin_models import MANIFEST, packaged_models
 from redlane.policies.asking import matches_all
 from redlane.policies.syscalls import is_path_filter
 
@@ -79,7 +79,8 @@ def _missing_models(
     folder, packaged = home / str(place), packaged_models()
     for policy in scored:
         name = policy.model or ""
-        if name not in packaged and not (folder / name / "model.json").is_file():
+        is_installed = (folder / name / MANIFEST).is_file()
+        if not is_installed and len(packaged.get(name, ())) != 1:
             yield Finding(
                 Severity.WARNING,
                 policy.source,
