@@ -1,4 +1,4 @@
-"""What others have published under free licences: documents, and a few hundred orders.
+"""What others have published under free licences: documents, orders, and test sets.
 
     PYTHONPATH=training python -m inbound.published DIRECTORY
 
@@ -18,7 +18,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Source", "documents", "orders", "read", "sources"]
+__all__ = ["Source", "documents", "of_tests", "orders", "sources"]
 
 _SOURCES = Path(__file__).with_name("sources.toml")
 _LARGEST = {"documents": 256 * 1024, "orders": 4 * 1024 * 1024}
@@ -32,7 +32,7 @@ class Source:
 
     Of those whose path is all of `files` and has nothing of `without` up to `most` are
     taken, by the digests of their paths. `holds` is "documents", in which there are no
-    orders, or "orders" alone.
+    orders, "orders" alone, or "tests", which nothing is learned from.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Source:
 
 
 def sources() -> list[Source]:
-    """All that is learned from besides the texts here."""
+    """All that is learned from, or scored, besides the texts here."""
     return [Source(**each) for each in tomllib.loads(_SOURCES.read_text())["source"]]
 
 
@@ -64,9 +64,10 @@ def orders(directory: Path) -> Iterator[str]:
             yield from _strings(json.loads(text))
 
 
-def read(directory: Path, name: str, commit: str, path: str) -> bytes:
-    """A file of a repository that was copied."""
-    return _git(directory / name, "show", f"{commit}:{path}")
+def of_tests(directory: Path, name: str, path: str) -> str:
+    """A file of a repository that holds tests."""
+    (source,) = (s for s in sources() if s.holds == "tests" and s.name == name)
+    return _text(directory, source, path)
 
 
 def _strings(document: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
@@ -89,8 +90,12 @@ def _all(directory: Path, held: str) -> Iterator[tuple[str, str]]:
         ]
         paths.sort(key=lambda each: hashlib.sha256(each.encode()).digest())
         for path in sorted(paths[: source.most]):
-            data = read(directory, source.name, source.commit, path)
-            yield f"{source.name}/{path}", data.decode(errors="replace")
+            yield f"{source.name}/{path}", _text(directory, source, path)
+
+
+def _text(directory: Path, source: Source, path: str) -> str:
+    data = _git(directory / source.name, "show", f"{source.commit}:{path}")
+    return data.decode(errors="replace")
 
 
 def _files(place: Path, commit: str, largest: int) -> Iterator[str]:

@@ -22,7 +22,7 @@ from typing import Any
 
 from inbound.corpus import Part, corpus
 from inbound.near import Seen
-from inbound.published import orders, read
+from inbound.published import of_tests, orders
 from redlane.api import Context
 from redlane.contexts.parse import parse_contents
 from redlane_match_ml.manifest import read_files, read_manifest
@@ -41,10 +41,12 @@ _MOST_BYTES = 200_000
 _NAMED = 20
 _THREADS = 2
 
-_CSE = ("meta-llama/PurpleLlama", "4be64c3a24442b51c76175e6ec67722cc3f5fe38")
-_CSE_FILE = "CybersecurityBenchmarks/datasets/prompt_injection/prompt_injection.json"
-_BIPIA = ("microsoft/BIPIA", "1a2a91da6bb12838e05d1b2e54d98e2f37b835f3")
-_PIGUARD = ("leolee99/PIGuard", "1b5751e88bf7475acbedfc8eda795ce060307c84")
+_CSE, _CSE_FILE = (
+    "meta-llama/PurpleLlama",
+    "CybersecurityBenchmarks/datasets/prompt_injection/prompt_injection.json",
+)
+_BIPIA = "microsoft/BIPIA"
+_PIGUARD = "leolee99/PIGuard"
 
 
 def main(words: Sequence[str]) -> int:
@@ -68,7 +70,7 @@ def main(words: Sequence[str]) -> int:
     named = [f"{share:.1%}" for share in _SHARES] + ["as told"] * len(given.at)
     _row("of the documents are taken for orders", named)
     _row("with the threshold", [f"{each:.4f}" for each in thresholds])
-    sets = [*_own(), *(() if given.own else _unseen(given.sources))]
+    sets = [*_own(), *(() if given.own else _of_others(given.sources))]
     for name, scores in [
         (f"{len(pages)} documents", of_pages),
         *((f"{name} ({len(texts)})", score(texts)) for name, texts in sets),
@@ -126,33 +128,32 @@ def _own() -> Sets:
     yield from sorted(families.items())
 
 
-def _unseen(sources: Path) -> Sets:
+def _of_others(sources: Path) -> Sets:
     own = (each.order for each in corpus() if each.part is Part.LEARN)
     learned = Seen([*own, *orders(sources)])
-    for name, texts in _of_others(sources):
-        yield name, [each for each in texts if not learned.has_near(each)]
 
+    def unseen(texts: Iterable[str]) -> list[str]:
+        return [each for each in texts if not learned.has_near(each)]
 
-def _of_others(sources: Path) -> Sets:
     tests = _json(sources, _CSE, _CSE_FILE)
     for kind in ("direct", "indirect"):
-        yield (
-            f"CyberSecEval {kind}, English",
-            [
-                each["user_input"]
-                for each in tests
-                if each["injection_type"] == kind
-                and each["speaking_language"] == "English"
-            ],
+        texts = (
+            each["user_input"]
+            for each in tests
+            if (each["injection_type"], each["speaking_language"]) == (kind, "English")
         )
+        yield f"CyberSecEval {kind}, English", unseen(texts)
     contexts = [
         _context(line)
         for kind in ("email", "table")
-        for line in read(sources, *_BIPIA, f"benchmark/{kind}/test.jsonl").splitlines()
+        for line in of_tests(sources, _BIPIA, f"benchmark/{kind}/test.jsonl").split(
+            "\n"
+        )
+        if line
     ]
     for kind in ("text", "code"):
         listed = _json(sources, _BIPIA, f"benchmark/{kind}_attack_test.json")
-        attacks = [each for texts in listed.values() for each in texts]
+        attacks = unseen(each for group in listed.values() for each in group)
         yield f"BIPIA {kind}, alone", attacks
         yield f"BIPIA {kind}, in a mail or a table", _within(attacks, contexts)
     yield "BIPIA, mails and tables without", contexts
@@ -172,13 +173,13 @@ def _within(attacks: Sequence[str], contexts: Sequence[str]) -> list[str]:
     ] + [f"{each}\n{dice.choice(contexts)}" for each in attacks for _ in range(2)]
 
 
-def _context(line: bytes) -> str:
+def _context(line: str) -> str:
     found = json.loads(line)["context"]
     return found if isinstance(found, str) else "\n".join(found)
 
 
-def _json(sources: Path, repository: tuple[str, str], path: str) -> Any:  # noqa: ANN401
-    return json.loads(read(sources, *repository, path))
+def _json(sources: Path, repository: str, path: str) -> Any:  # noqa: ANN401  # any JSON
+    return json.loads(of_tests(sources, repository, path))
 
 
 def _row(name: str, columns: Sequence[str]) -> None:
