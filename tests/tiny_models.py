@@ -18,11 +18,17 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-__all__ = ["TRIGGER", "digests", "install", "rewrite"]
+from inbound.graph import graph
+from redlane_match_ml.ngrams import blocks
+
+__all__ = ["TRIGGER", "digests", "install", "install_ngrams", "rewrite"]
 
 TRIGGER = "trigger"
 WORDS = ("[CLS]", "[SEP]", "[UNK]", "a", TRIGGER, "doubtful", "nan")
 WEIGHTS = (0.0, 0.0, 0.0, 0.0, 8.0, 2.0, float("nan"))
+ROWS = 1 << 16
+BYTES = {TRIGGER: 100, "doubtful": 30}
+SCALE = 0.04
 BASE = -4.0
 """The logit of a text of nothing but words that weigh nothing: a score of 0.018."""
 
@@ -41,11 +47,24 @@ def install(
     (folder / "model.onnx").write_bytes(_graph(inputs, single=single))
     (folder / "tokenizer.json").write_text(_tokenizer())
     labels = ["INJECTION"] if single else ["BENIGN", "INJECTION"]
+    _describe(folder, {"kind": "onnx-sequence", "labels": labels, **fields})
+    return folder
+
+
+def install_ngrams(models: Path, name: str = "tiny", **fields: object) -> Path:
+    """The same of n-grams, as the small model that ships is one."""
+    folder = models / name
+    folder.mkdir(parents=True)
+    (folder / "model.onnx").write_bytes(_ngrams())
+    labels = ["ordinary", "INJECTION"]
+    _describe(folder, {"kind": "onnx-ngrams", "labels": labels, **fields})
+    return folder
+
+
+def _describe(folder: Path, fields: Mapping[str, object]) -> None:
     document = {
-        "name": name,
+        "name": folder.name,
         "version": "1",
-        "kind": "onnx-sequence",
-        "labels": labels,
         "positive": "INJECTION",
         "window": 8,
         "stride": 4,
@@ -54,7 +73,6 @@ def install(
         "files": digests(folder),
     }
     (folder / "model.json").write_text(json.dumps({**document, **fields}))
-    return folder
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -100,6 +118,15 @@ def _graph(inputs: Sequence[str], *, single: bool) -> bytes:
     model = helper.make_model(graph, opset_imports=opset, ir_version=8)
     onnx.checker.check_model(model)
     return model.SerializeToString()
+
+
+def _ngrams() -> bytes:
+    """A table in which the n-grams of three words weigh something."""
+    table = np.zeros(ROWS, np.int8)
+    for word, byte in BYTES.items():
+        (block,) = blocks(word, size=1, stride=1)
+        table[block.hashes % ROWS] = byte
+    return graph(table, SCALE, BASE)
 
 
 def _tensor(name: str, kind: int) -> onnx.ValueInfoProto:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from spec.redlane_home import wait_for
-from tiny_models import TRIGGER, digests, install, rewrite
+from tiny_models import TRIGGER, digests, install, install_ngrams, rewrite
 
 from redlane.api import Answer, Context, Outcome, Policy, TextContent
 from redlane.model.matching import Preparation
@@ -95,6 +95,18 @@ def test_answer_tells_the_score_and_where(ready: Preparation) -> None:
     assert answer.score == pytest.approx(ABOVE, abs=0.001)
     assert answer.details["model"] == "tiny"
     assert start <= 40 < end <= 60
+
+
+def test_model_of_another_kind_is_asked_alike(models: Path) -> None:
+    install_ngrams(models, "grams", window=8, stride=4)
+    ready = prepared(models)
+    asked = (policy(1), policy(2, model="grams"))
+
+    found = ask(ready, f"{'a ' * 20}{TRIGGER}{' a' * 20}", *asked)
+
+    ready.close()
+    assert [each.outcome for each in found] == [Outcome.BLOCK] * 2
+    assert [each.details["model"] for each in found] == ["tiny", "grams"]
 
 
 def test_highest_of_several_texts_counts(ready: Preparation) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hugging_face import HuggingFace, serving
-from tiny_models import TRIGGER, install
+from tiny_models import TRIGGER, install, install_ngrams
 
 from redlane.cli.main import main
 
@@ -99,6 +99,17 @@ def test_folder_is_installed_as_it_is(tiny: Path, capsys: Output) -> None:
     assert found["name"] == "tiny"
     assert found["ok"] is True
     assert found["licence"] == "Apache-2.0"
+
+
+def test_model_without_a_tokenizer_is_installed_and_scores(
+    tmp_path: Path, capsys: Output
+) -> None:
+    folder = install_ngrams(tmp_path / "made", "grams", window=8, stride=4)
+    assert pull(folder) == 0
+
+    assert shown("grams", capsys)["kind"] == "onnx-ngrams"
+    [scored] = scores("grams", f"a {TRIGGER} a", capsys, tmp_path)
+    assert scored["score"] > 0.9
 
 
 def test_model_may_have_another_name(tiny: Path, capsys: Output) -> None:

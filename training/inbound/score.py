@@ -25,8 +25,7 @@ from inbound.near import Seen
 from inbound.published import of_tests, orders
 from redlane.api import Context
 from redlane.contexts.parse import parse_contents
-from redlane_match_ml.manifest import read_files, read_manifest
-from redlane_match_ml.sequence import SequenceModel
+from redlane_match_ml.loading import load_model
 
 __all__ = ["main"]
 
@@ -81,8 +80,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _scorer(folder: Path) -> Score:
-    manifest = read_manifest(folder)
-    model = SequenceModel(manifest, read_files(folder, manifest), 1)
+    model = load_model(folder, 1)
     pool = ThreadPoolExecutor(_THREADS)
 
     def score(text: str) -> float:

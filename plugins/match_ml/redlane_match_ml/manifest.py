@@ -19,6 +19,7 @@ from redlane_match_ml.errors import ModelError
 __all__ = [
     "KINDS",
     "MANIFEST",
+    "NGRAMS",
     "SEQUENCE",
     "Calibration",
     "Manifest",
@@ -32,7 +33,9 @@ __all__ = [
 MANIFEST = "model.json"
 SEQUENCE = "onnx-sequence"
 """A sequence classifier as Hugging Face exports it, and its tokenizer."""
-KINDS = (SEQUENCE,)
+NGRAMS = "onnx-ngrams"
+"""Numbers for n-grams, summed for each window: without a tokenizer, and small."""
+KINDS = (SEQUENCE, NGRAMS)
 
 MOST_MANIFEST_BYTES = 256 * 1024
 MOST_FILE_BYTES = 4 * 1024**3

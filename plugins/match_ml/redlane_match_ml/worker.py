@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from redlane_match_ml.errors import ModelError, NotScoredError
-from redlane_match_ml.manifest import folder_of, read_files, read_manifest
-from redlane_match_ml.sequence import SequenceModel
+from redlane_match_ml.loading import load_model
+from redlane_match_ml.manifest import folder_of
+from redlane_match_ml.scoring import Model
 from redlane_match_ml.wire import NO_MEMORY, frame, receive
 
 __all__ = ["main"]
@@ -29,18 +30,15 @@ class _Models:
     def __init__(self, folder: Path, threads: int) -> None:
         self._folder = folder
         self._threads = threads
-        self._loaded: dict[str, SequenceModel] = {}
+        self._loaded: dict[str, Model] = {}
         self._lock = threading.Lock()
 
-    def get(self, name: str) -> SequenceModel:
+    def get(self, name: str) -> Model:
         """A model, loaded if it is not; raises ModelError."""
         with self._lock:
             model = self._loaded.get(name)
             if model is None:
-                folder = folder_of(self._folder, name)
-                manifest = read_manifest(folder)
-                files = read_files(folder, manifest)
-                model = SequenceModel(manifest, files, self._threads)
+                model = load_model(folder_of(self._folder, name), self._threads)
                 self._loaded[name] = model
             return model
 

@@ -1,0 +1,54 @@
+"""Models without a transformer: a graph that is given n-grams by their hashes."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from redlane_match_ml.errors import ModelError
+from redlane_match_ml.manifest import Manifest
+from redlane_match_ml.ngrams import Block, blocks
+from redlane_match_ml.scoring import Graph, Score, Scored, highest
+
+__all__ = ["NgramModel"]
+
+_HASHES, _BOUNDS = "hashes", "bounds"
+
+
+class NgramModel:
+    """A model of n-grams in memory.
+
+    Its graph is given the hashes of the n-grams of some windows, one window after
+    another, and where each begins (int64, with one place more than there are windows).
+    It gives a row for each window.
+    """
+
+    def __init__(
+        self, manifest: Manifest, files: Mapping[str, bytes], threads: int
+    ) -> None:
+        """Take the model out of its files; raises ModelError when it is none."""
+        self._manifest = manifest
+        self._graph = Graph(manifest, files, threads)
+        if set(self._graph.inputs) != {_HASHES, _BOUNDS}:
+            raise ModelError(
+                f"its graph wants {self._graph.inputs}, not {_HASHES} and {_BOUNDS}"
+            )
+        list(map(list, map(self._scored, self._blocks("a"))))  # another form fails here
+
+    def score(
+        self,
+        text: str,
+        stop_at: float,
+        seconds_left: Callable[[], float],
+        *,
+        partly: bool = False,
+    ) -> Score:
+        """The highest score of the windows (`Model.score`)."""
+        found = map(self._scored, self._blocks(text))
+        return highest(found, len(text), stop_at, seconds_left, partly=partly)
+
+    def _blocks(self, text: str) -> Iterator[Block]:
+        return blocks(text, self._manifest.window, self._manifest.stride)
+
+    def _scored(self, block: Block) -> Iterator[Scored]:
+        given = {_HASHES: block.hashes, _BOUNDS: block.bounds}
+        scores = self._graph.scores(given, windows=len(block.places))
+        for score, place in zip(scores, block.places, strict=True):
+            yield Scored(score, *place)
