@@ -24,14 +24,14 @@ from inbound.disguises import disguised
 from inbound.grammar import COMMON, Grammar, Sentence, read_grammar
 from inbound.near import Seen
 
-__all__ = ["TEXTS", "Example", "Part", "corpus"]
+__all__ = ["BY_PLACE", "TEXTS", "Example", "Part", "corpus"]
 
 TEXTS = Path(__file__).with_name("texts")
 _MOST_ORDERS = 14
 _MOST_ORDINARY = 24
 _IN_A_CARRIER = 0.5
 _DISGUISED = 0.15
-_ALWAYS_CARRIED = frozenset({"task_instead", "wallet"})
+BY_PLACE = frozenset({"task_instead", "wallet"})
 """Asked by a person these are no orders: where they stand makes them some."""
 _NEVER_CARRIED = frozenset({"asked"})
 _SLOT = "{text}"
@@ -101,7 +101,7 @@ def _examples(kind: str, most: int, seed: str, *, is_order: bool) -> Iterator[Ex
 
 
 def _share_carried(family: str) -> float:
-    if family in _ALWAYS_CARRIED:
+    if family in BY_PLACE:
         return 1
     return 0 if family in _NEVER_CARRIED else _IN_A_CARRIER
 

@@ -1,9 +1,6 @@
-"""A model as it ships: a graph that computes with bytes, a tokenizer, a manifest."""
+"""A transformer as it ships: a graph in bytes, a tokenizer, a manifest."""
 
-import hashlib
-import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -11,25 +8,18 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import PreTrainedModel
 
 from inbound.encoder import WINDOW, beginning
-from redlane_match_ml.manifest import MANIFEST, SEQUENCE
+from inbound.folder import describe
+from redlane_match_ml.manifest import SEQUENCE
 
-__all__ = ["LABELS", "NAME", "export"]
+__all__ = ["export"]
 
-NAME = "inbound"
-LABELS = ("ordinary", "injection")
 _GRAPH, _TOKENIZER = "model.onnx", "tokenizer.json"
 _STRIDE = 96
 _OPSET = 17
 _INPUTS = ("input_ids", "attention_mask")
 
 
-def export(
-    model: PreTrainedModel,
-    folder: Path,
-    *,
-    version: str,
-    calibration: Mapping[str, float] | None = None,
-) -> None:
+def export(model: PreTrainedModel, folder: Path, version: str) -> None:
     """Write a model's folder, as `redlane models` would install it."""
     folder.mkdir(parents=True, exist_ok=True)
     whole = folder / "whole.onnx"
@@ -39,21 +29,7 @@ def export(
     )
     whole.unlink()
     shutil.copyfile(beginning() / _TOKENIZER, folder / _TOKENIZER)
-    document = {
-        "name": NAME,
-        "version": version,
-        "kind": SEQUENCE,
-        "labels": LABELS,
-        "positive": LABELS[1],
-        "window": WINDOW,
-        "stride": _STRIDE,
-        "licence": "Apache-2.0",
-        "source": "made of the texts in training/ of Redlane",
-        "files": {name: _digest(folder / name) for name in (_GRAPH, _TOKENIZER)},
-    }
-    if calibration is not None:
-        document["calibration"] = dict(calibration)
-    (folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n")
+    describe(folder, SEQUENCE, version, WINDOW, _STRIDE)
 
 
 class _Logits(torch.nn.Module):  # type: ignore[misc]  # torch is there to train only
@@ -82,7 +58,3 @@ def _write_graph(model: PreTrainedModel, place: Path) -> None:
         opset_version=_OPSET,
         dynamo=False,
     )
-
-
-def _digest(place: Path) -> str:
-    return hashlib.sha256(place.read_bytes()).hexdigest()

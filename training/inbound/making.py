@@ -1,4 +1,4 @@
-"""Makes the model that ships.
+"""Makes a transformer of what is learned from.
 
     PYTHONPATH=training python -m inbound.making SOURCES FOLDER
 
@@ -21,17 +21,17 @@ from inbound.encoder import learn, start
 from inbound.export import export
 from inbound.passages import Passage, excerpts, passages
 from inbound.published import documents, orders
-from redlane_match_ml.manifest import read_files, read_manifest
-from redlane_match_ml.sequence import SequenceModel
+from redlane_match_ml.loading import load_model
 
 __all__ = ["main"]
 
-VERSION = "1"
+_VERSION = "1"
 _SEED = 1
 _RATES = (6e-5, 5e-5, 3e-5)
 """How fast is learned in each round."""
+_LEARNED = 2
 _LOOKED_AT = 12
-"""So many pieces of each document are looked at for what is hard."""
+"""So many pieces of each document are learned from, and looked at for what is hard."""
 _HARD = 12_000
 _THREADS = 2
 
@@ -46,13 +46,14 @@ def main(words: Sequence[str]) -> int:
     examples = corpus()
     pages = [text for _, text in documents(given.sources)]
     learned = passages(examples, orders(given.sources), pages)
+    learned += excerpts(pages, _LEARNED, random.Random(_SEED))
     _say(f"{len(learned)} passages, {sum(p.is_order for p in learned)} with orders")
 
     model = start(_SEED)
     hard: list[Passage] = []
     for seed, rate in enumerate(_RATES, _SEED):
         learn(model, [*learned, *hard], rate=rate, seed=seed)
-        export(model, given.folder, version=VERSION)
+        export(model, given.folder, _VERSION)
         if given.weights:
             model.save_pretrained(given.weights)
         if rate != _RATES[-1]:
@@ -73,8 +74,7 @@ def _ordinary(
 
 def _hard(folder: Path, ordinary: Sequence[Passage]) -> list[Passage]:
     """Of what is ordinary that which a model is least sure of."""
-    manifest = read_manifest(folder)
-    model = SequenceModel(manifest, read_files(folder, manifest), 1)
+    model = load_model(folder, 1)
 
     def score(passage: Passage) -> float:
         return model.score(passage.text, 2, lambda: 1.0).score

@@ -13,16 +13,12 @@ from inbound.corpus import Example, Part
 
 __all__ = ["Passage", "excerpts", "passages"]
 
-_ORDERS = 0.65
-_ORDINARY = 0.3
-"""Of the texts of a sentence so many are enough."""
 _TIMES = 4
 """In so many places an order of others stands."""
 _IN_A_DOCUMENT = 0.6
 _BARE_IN_A_DOCUMENT = 0.2
 _LONGEST = 500
 _AROUND = (0, 60, 200, 400)
-_OF_A_DOCUMENT = 2
 _LENGTHS = (200, 500, 500)
 
 
@@ -47,7 +43,7 @@ def passages(
 ) -> list[Passage]:
     """What is learned from, in no order, always the same for a seed.
 
-    `orders` are those of others; in `documents` there is none.
+    `orders` are those of others; they and examples are put into `documents`.
     """
     dice = random.Random(seed)
     long = [each for each in documents if len(each) > _LONGEST]
@@ -55,7 +51,6 @@ def passages(
         Passage(_placed(each, long, dice), each.is_order, each.family, each.order)
         for each in examples
         if each.part is Part.LEARN
-        and dice.random() < (_ORDERS if each.is_order else _ORDINARY)
     ]
     for order in orders:
         for _ in range(_TIMES):
@@ -64,7 +59,6 @@ def passages(
             if dice.random() < _IN_A_DOCUMENT:
                 text = _among(piece, dice.choice(long), dice)
             found.append(Passage(text, True, "published", piece))  # noqa: FBT003
-    found += excerpts(documents, _OF_A_DOCUMENT, dice)
     dice.shuffle(found)
     return found
 
