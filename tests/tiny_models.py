@@ -21,13 +21,20 @@ from tokenizers.processors import TemplateProcessing
 from inbound.graph import graph
 from redlane_match_ml.ngrams import blocks
 
-__all__ = ["TRIGGER", "digests", "install", "install_ngrams", "rewrite"]
+__all__ = [
+    "TRIGGER",
+    "digests",
+    "install",
+    "install_cascade",
+    "install_ngrams",
+    "rewrite",
+]
 
 TRIGGER = "trigger"
 WORDS = ("[CLS]", "[SEP]", "[UNK]", "a", TRIGGER, "doubtful", "nan")
 WEIGHTS = (0.0, 0.0, 0.0, 0.0, 8.0, 2.0, float("nan"))
 ROWS = 1 << 16
-BYTES = {TRIGGER: 100, "doubtful": 30}
+BYTES = {TRIGGER: 100, "alarming": 100, "doubtful": 30}
 SCALE = 0.04
 BASE = -4.0
 """The logit of a text of nothing but words that weigh nothing: a score of 0.018."""
@@ -58,6 +65,16 @@ def install_ngrams(models: Path, name: str = "tiny", **fields: object) -> Path:
     (folder / "model.onnx").write_bytes(_ngrams())
     labels = ["ordinary", "INJECTION"]
     _describe(folder, {"kind": "onnx-ngrams", "labels": labels, **fields})
+    return folder
+
+
+def install_cascade(models: Path, name: str = "tiny", **fields: object) -> Path:
+    """Both: what the one of n-grams finds doubtful the other one is asked about."""
+    folder = install(models, name)
+    (folder / "screen.onnx").write_bytes(_ngrams())
+    screen = {"window": 8, "stride": 4, "score": 0.05}
+    changes = {"kind": "onnx-cascade", "screen": screen, "files": digests(folder)}
+    rewrite(folder, {**changes, **fields})
     return folder
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from redlane_match_ml.cascade import CascadeModel
 from redlane_match_ml.manifest import (
+    CASCADE,
     NGRAMS,
     SEQUENCE,
     Manifest,
@@ -19,6 +21,7 @@ __all__ = ["load_model"]
 _KINDS: Mapping[str, Callable[[Manifest, Mapping[str, bytes], int], Model]] = {
     SEQUENCE: SequenceModel,
     NGRAMS: NgramModel,
+    CASCADE: CascadeModel,
 }
 
 

@@ -17,12 +17,14 @@ from redlane.api import packaged_models
 from redlane_match_ml.errors import ModelError
 
 __all__ = [
+    "CASCADE",
     "KINDS",
     "MANIFEST",
     "NGRAMS",
     "SEQUENCE",
     "Calibration",
     "Manifest",
+    "Screen",
     "check_files",
     "check_name",
     "folder_of",
@@ -35,7 +37,9 @@ SEQUENCE = "onnx-sequence"
 """A sequence classifier as Hugging Face exports it, and its tokenizer."""
 NGRAMS = "onnx-ngrams"
 """Numbers for n-grams, summed for each window: without a tokenizer, and small."""
-KINDS = (SEQUENCE, NGRAMS)
+CASCADE = "onnx-cascade"
+"""Both: the first one is asked about what the second one finds doubtful."""
+KINDS = (SEQUENCE, NGRAMS, CASCADE)
 
 MOST_MANIFEST_BYTES = 256 * 1024
 MOST_FILE_BYTES = 4 * 1024**3
@@ -51,6 +55,15 @@ class Calibration:
 
     scale: float = 1.0
     offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The windows of a cascade's first model, and the score that is doubtful."""
+
+    window: int
+    stride: int
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +86,15 @@ class Manifest:
     source: str
     files: Mapping[str, str]
     calibration: Calibration = Calibration()
+    screen: Screen | None = None
 
     def document(self) -> dict[str, object]:
         """The same as `model.json` has it."""
         document = asdict(replace(self, files=dict(self.files)))
         if self.calibration == Calibration():
             del document["calibration"]
+        if self.screen is None:
+            del document["screen"]
         return {**document, "labels": list(self.labels)}
 
 
@@ -162,12 +178,7 @@ def _manifest(document: Any) -> Manifest:  # noqa: ANN401  # any JSON
     kind = _text(document, "kind")
     if kind not in KINDS:
         raise ModelError(f"`kind` is {kind!r}: known are {', '.join(KINDS)}")
-    window = _count(document, "window")
-    stride = _count(document, "stride")
-    if stride > window:
-        raise ModelError(
-            "`stride` is more than `window`: words between would be missed"
-        )
+    window, stride = _windows(document)
     return Manifest(
         name=_text(document, "name"),
         version=_text(document, "version"),
@@ -180,6 +191,7 @@ def _manifest(document: Any) -> Manifest:  # noqa: ANN401  # any JSON
         source=_text(document, "source"),
         files=_files(document.get("files")),
         calibration=_calibration(document.get("calibration")),
+        screen=_screen(document.get("screen")),
     )
 
 
@@ -195,6 +207,16 @@ def _text(document: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise ModelError(f"`{name}` must be a string that is not empty")
     return value
+
+
+def _windows(document: Mapping[str, Any]) -> tuple[int, int]:
+    window = _count(document, "window")
+    stride = _count(document, "stride")
+    if stride > window:
+        raise ModelError(
+            "`stride` is more than `window`: words between would be missed"
+        )
+    return window, stride
 
 
 def _count(document: Mapping[str, Any], name: str) -> int:
@@ -229,3 +251,12 @@ def _calibration(value: Any) -> Calibration:  # noqa: ANN401  # any JSON
     if numbers["scale"] <= 0:
         raise ModelError("`calibration`: `scale` must be above 0")
     return Calibration(**numbers)
+
+
+def _screen(value: Any) -> Screen | None:  # noqa: ANN401  # any JSON
+    if value is None:
+        return None
+    score = value.get("score") if isinstance(value, dict) else None
+    if not isinstance(score, int | float) or isinstance(score, bool):
+        raise ModelError("`screen` must have `window`, `stride` and `score`, a number")
+    return Screen(*_windows(value), float(score))

@@ -30,7 +30,7 @@ class NgramModel:
             raise ModelError(
                 f"its graph wants {self._graph.inputs}, not {_HASHES} and {_BOUNDS}"
             )
-        list(map(list, map(self._scored, self._blocks("a"))))  # another form fails here
+        list(map(list, self.windows("a")))  # a graph of another form fails here
 
     def score(
         self,
@@ -41,11 +41,13 @@ class NgramModel:
         partly: bool = False,
     ) -> Score:
         """The highest score of the windows (`Model.score`)."""
-        found = map(self._scored, self._blocks(text))
+        found = self.windows(text)
         return highest(found, len(text), stop_at, seconds_left, partly=partly)
 
-    def _blocks(self, text: str) -> Iterator[Block]:
-        return blocks(text, self._manifest.window, self._manifest.stride)
+    def windows(self, text: str) -> Iterator[Iterator[Scored]]:
+        """The windows of a text, some at a time, scored when they are asked for."""
+        size, stride = self._manifest.window, self._manifest.stride
+        return map(self._scored, blocks(text, size, stride))
 
     def _scored(self, block: Block) -> Iterator[Scored]:
         given = {_HASHES: block.hashes, _BOUNDS: block.bounds}

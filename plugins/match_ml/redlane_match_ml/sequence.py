@@ -46,11 +46,13 @@ class SequenceModel:
         partly: bool = False,
     ) -> Score:
         """The highest score of the windows (`Model.score`)."""
+        found = self.windows(text)
+        return highest(found, len(text), stop_at, seconds_left, partly=partly)
+
+    def windows(self, text: str) -> Iterator[Iterator[Scored]]:
+        """The windows of a text, one at a time, scored when they are asked for."""
         stride = min(self._manifest.stride, self._room)
-        found = windows(text, self._tokenize, self._room, stride)
-        return highest(
-            map(self._scored, found), len(text), stop_at, seconds_left, partly=partly
-        )
+        return map(self._scored, windows(text, self._tokenize, self._room, stride))
 
     def _tokenize(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         found = self._tokenizer.encode(text, add_special_tokens=False)
