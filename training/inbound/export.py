@@ -1,4 +1,4 @@
-"""A transformer as it ships: a graph in bytes, a tokenizer, a manifest."""
+"""A transformer as it ships: a graph that computes with bytes, and a tokenizer."""
 
 import shutil
 from pathlib import Path
@@ -7,20 +7,17 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import PreTrainedModel
 
-from inbound.encoder import WINDOW, beginning
-from inbound.folder import describe
-from redlane_match_ml.manifest import SEQUENCE
+from inbound.encoder import beginning
 
 __all__ = ["export"]
 
 _GRAPH, _TOKENIZER = "model.onnx", "tokenizer.json"
-_STRIDE = 96
 _OPSET = 17
 _INPUTS = ("input_ids", "attention_mask")
 
 
-def export(model: PreTrainedModel, folder: Path, version: str) -> None:
-    """Write a model's folder, as `redlane models` would install it."""
+def export(model: PreTrainedModel, folder: Path) -> None:
+    """Write a model's graph, in bytes, and its tokenizer into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     whole = folder / "whole.onnx"
     _write_graph(model, whole)
@@ -29,7 +26,6 @@ def export(model: PreTrainedModel, folder: Path, version: str) -> None:
     )
     whole.unlink()
     shutil.copyfile(beginning() / _TOKENIZER, folder / _TOKENIZER)
-    describe(folder, SEQUENCE, version, WINDOW, _STRIDE)
 
 
 class _Logits(torch.nn.Module):  # type: ignore[misc]  # torch is there to train only

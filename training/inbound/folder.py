@@ -2,22 +2,30 @@
 
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 
-from redlane_match_ml.manifest import MANIFEST
+from redlane_match_ml.manifest import MANIFEST, Screen
 
 __all__ = ["LABELS", "describe"]
 
 LABELS = ("ordinary", "injection")
 _NAME = "inbound"
+_VERSION = "1"
 
 
-def describe(folder: Path, kind: str, version: str, window: int, stride: int) -> None:
+def describe(
+    folder: Path,
+    kind: str,
+    window: int,
+    stride: int,
+    screen: Screen | None = None,
+) -> None:
     """Write the model.json of the files in a folder."""
     files = sorted(each for each in folder.iterdir() if each.name != MANIFEST)
-    document = {
+    document: dict[str, object] = {
         "name": _NAME,
-        "version": version,
+        "version": _VERSION,
         "kind": kind,
         "labels": LABELS,
         "positive": LABELS[1],
@@ -29,4 +37,6 @@ def describe(folder: Path, kind: str, version: str, window: int, stride: int) ->
             each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in files
         },
     }
+    if screen is not None:
+        document["screen"] = asdict(screen)
     (folder / MANIFEST).write_text(json.dumps(document, indent=2) + "\n")

@@ -1,93 +1,87 @@
-"""Makes a transformer of what is learned from.
+"""Makes the large model: the small one, and a transformer for what that one doubts.
 
-    PYTHONPATH=training python -m inbound.making SOURCES FOLDER
+    PYTHONPATH=training python -m inbound.making SOURCES SMALL FOLDER
 
-SOURCES is what `inbound.published` has copied, FOLDER where the model will be. It takes
-an hour and a half on two processors. `--weights` keeps the model as PyTorch has it.
+SOURCES is what `inbound.published` has copied, SMALL what `inbound.table` has made of
+it, FOLDER where the model will be. It takes half an hour on two processors.
 
-After each round the model is asked about many texts that are ordinary; those that it is
-least sure of are among what it learns from in the next one.
+Of the documents the transformer learns from those windows that the small model is least
+sure of: of others it is never asked.
 """
 
 import argparse
 import random
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from inbound.corpus import Example, Part, corpus
-from inbound.encoder import learn, start
+from inbound.corpus import BY_PLACE, corpus
+from inbound.encoder import STRIDE, WINDOW, learn, start
 from inbound.export import export
-from inbound.passages import Passage, excerpts, passages
+from inbound.folder import describe
+from inbound.passages import Passage, passages
 from inbound.published import documents, orders
-from redlane_match_ml.loading import load_model
+from inbound.table import STRIDE as SMALL_STRIDE
+from inbound.table import WINDOW as SMALL_WINDOW
+from redlane_match_ml.cascade import SCREEN
+from redlane_match_ml.manifest import CASCADE, Screen, read_files, read_manifest
+from redlane_match_ml.ngram_model import NgramModel
 
 __all__ = ["main"]
 
-_VERSION = "1"
 _SEED = 1
-_RATES = (6e-5, 5e-5, 3e-5)
-"""How fast is learned in each round."""
-_LEARNED = 2
-_LOOKED_AT = 12
-"""So many pieces of each document are learned from, and looked at for what is hard."""
-_HARD = 12_000
-_THREADS = 2
+_RATE = 6e-5
+_ORDERS, _ORDINARY = 26_000, 24_000
+_HARD, _OTHERS = 26_000, 6_000
+"""So many windows of documents that are hard, and that are not."""
+_MORE = 60
+"""Up to so many characters around each of them."""
+_DOUBTFUL = 0.1
 
 
 def main(words: Sequence[str]) -> int:
     """Make the model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sources", type=Path)
+    parser.add_argument("small", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--weights", type=Path)
     given = parser.parse_args(words)
-    examples = corpus()
+    dice = random.Random(_SEED)
     pages = [text for _, text in documents(given.sources)]
-    learned = passages(examples, orders(given.sources), pages)
-    learned += excerpts(pages, _LEARNED, random.Random(_SEED))
-    _say(f"{len(learned)} passages, {sum(p.is_order for p in learned)} with orders")
-
+    learned = list(_windows(pages, given.small, dice))
+    examples = [each for each in corpus() if each.family not in BY_PLACE]
+    found = passages(examples, orders(given.sources), pages)
+    learned += [each for each in found if each.is_order][:_ORDERS]
+    learned += [each for each in found if not each.is_order][:_ORDINARY]
     model = start(_SEED)
-    hard: list[Passage] = []
-    for seed, rate in enumerate(_RATES, _SEED):
-        learn(model, [*learned, *hard], rate=rate, seed=seed)
-        export(model, given.folder, _VERSION)
-        if given.weights:
-            model.save_pretrained(given.weights)
-        if rate != _RATES[-1]:
-            hard += _hard(given.folder, _ordinary(examples, pages, seed))
+    learn(model, learned, rate=_RATE, seed=_SEED)
+    export(model, given.folder)
+    shutil.copyfile(given.small / "model.onnx", given.folder / SCREEN)
+    screen = Screen(SMALL_WINDOW, SMALL_STRIDE, _DOUBTFUL)
+    describe(given.folder, CASCADE, WINDOW, STRIDE, screen)
     return 0
 
 
-def _ordinary(
-    examples: Iterable[Example], pages: Sequence[str], seed: int
-) -> list[Passage]:
-    texts = [
-        Passage(each.text, is_order=False, family=each.family)
-        for each in examples
-        if each.part is Part.LEARN and not each.is_order
-    ]
-    return texts + list(excerpts(pages, _LOOKED_AT, random.Random(seed)))
-
-
-def _hard(folder: Path, ordinary: Sequence[Passage]) -> list[Passage]:
-    """Of what is ordinary that which a model is least sure of."""
-    model = load_model(folder, 1)
-
-    def score(passage: Passage) -> float:
-        return model.score(passage.text, 2, lambda: 1.0).score
-
-    with ThreadPoolExecutor(_THREADS) as pool:
-        scores = list(pool.map(score, ordinary, chunksize=64))
-    worst = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)[:_HARD]
-    _say(f"{len(scores)} looked at; {_HARD} are above {scores[worst[-1]]:.4f}")
-    return [ordinary[each] for each in worst]
-
-
-def _say(message: str) -> None:
-    sys.stderr.write(f"{message}\n")
+def _windows(
+    pages: Sequence[str], small: Path, dice: random.Random
+) -> Iterator[Passage]:
+    """Those windows of documents that are most like orders, and some others."""
+    manifest = read_manifest(small)
+    model = NgramModel(manifest, read_files(small, manifest), 1)
+    scored = sorted(
+        (
+            (window.score, page, window.start, window.end)
+            for page, text in enumerate(pages)
+            for block in model.windows(text)
+            for window in block
+        ),
+        reverse=True,
+    )
+    for _, page, first, last in scored[:_HARD] + dice.sample(scored[_HARD:], _OTHERS):
+        begins = max(0, first - dice.randrange(_MORE))
+        text = pages[page][begins : last + dice.randrange(_MORE)]
+        yield Passage(text, is_order=False, family="document")
 
 
 if __name__ == "__main__":

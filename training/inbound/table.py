@@ -25,9 +25,7 @@ from inbound.published import documents, orders
 from redlane_match_ml.manifest import NGRAMS
 from redlane_match_ml.ngrams import Block, blocks
 
-__all__ = ["main"]
-
-_VERSION = "1"
+__all__ = ["STRIDE", "WINDOW", "main"]
 
 WINDOW, STRIDE = 64, 32
 """So many tokens are scored at a time, and so many further on the next time."""
@@ -170,7 +168,7 @@ def main(words: Sequence[str]) -> int:
     table = learn(windows(learned))
     given.folder.mkdir(parents=True, exist_ok=True)
     (given.folder / "model.onnx").write_bytes(graph_of(table))
-    describe(given.folder, NGRAMS, _VERSION, WINDOW, STRIDE)
+    describe(given.folder, NGRAMS, WINDOW, STRIDE)
     return 0
 
 
