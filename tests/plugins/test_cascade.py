@@ -56,6 +56,8 @@ WRONG: dict[str, tuple[object, str]] = {
     "no object": (3, "`screen` must have"),
     "no score": ({"window": 8, "stride": 4}, "`screen` must have"),
     "no number": ({"window": 8, "stride": 4, "score": "1"}, "`screen` must have"),
+    "never doubtful": ({"window": 8, "stride": 4, "score": 1.1}, "of 0 to 1"),
+    "not a number": ({"window": 8, "stride": 4, "score": float("nan")}, "of 0 to 1"),
     "no window": ({"stride": 4, "score": 0.1}, "`window` must be"),
     "gaps": ({"window": 4, "stride": 8, "score": 0.1}, "would be missed"),
 }

@@ -1,12 +1,12 @@
 """Two models in one: a small one sees everything, a large one what is doubtful."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from redlane_match_ml.errors import ModelError
 from redlane_match_ml.manifest import Manifest
 from redlane_match_ml.ngram_model import NgramModel
-from redlane_match_ml.scoring import Score, Scored, highest
+from redlane_match_ml.scoring import Model, Scored
 from redlane_match_ml.sequence import SequenceModel
 
 __all__ = ["SCREEN", "CascadeModel"]
@@ -15,7 +15,7 @@ SCREEN = "screen.onnx"
 """The graph of the first model."""
 
 
-class CascadeModel:
+class CascadeModel(Model):
     """A model of n-grams and a sequence classifier in memory.
 
     A window's score is the lower one of theirs: what both of them take it for. Where
@@ -35,19 +35,8 @@ class CascadeModel:
         self._first = NgramModel(first, {SCREEN: files[SCREEN]}, threads)
         self._second = SequenceModel(manifest, rest, threads)
 
-    def score(
-        self,
-        text: str,
-        stop_at: float,
-        seconds_left: Callable[[], float],
-        *,
-        partly: bool = False,
-    ) -> Score:
-        """The highest score of the windows (`Model.score`)."""
-        found = self._pieces(text)
-        return highest(found, len(text), stop_at, seconds_left, partly=partly)
-
-    def _pieces(self, text: str) -> Iterator[Iterator[Scored]]:
+    def windows(self, text: str) -> Iterator[Iterator[Scored]]:
+        """The windows of a text, one at a time (`Model.windows`)."""
         for block in self._first.windows(text):
             for window in block:
                 yield self._both(text, window)

@@ -257,6 +257,9 @@ def _screen(value: Any) -> Screen | None:  # noqa: ANN401  # any JSON
     if value is None:
         return None
     score = value.get("score") if isinstance(value, dict) else None
-    if not isinstance(score, int | float) or isinstance(score, bool):
-        raise ModelError("`screen` must have `window`, `stride` and `score`, a number")
+    is_number = isinstance(score, int | float) and not isinstance(score, bool)
+    if score is None or not is_number or not 0 <= score <= 1:
+        raise ModelError(
+            "`screen` must have `window`, `stride` and a `score` of 0 to 1"
+        )
     return Screen(*_windows(value), float(score))

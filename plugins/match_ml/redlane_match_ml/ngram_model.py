@@ -1,18 +1,18 @@
 """Models without a transformer: a graph that is given n-grams by their hashes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from redlane_match_ml.errors import ModelError
 from redlane_match_ml.manifest import Manifest
 from redlane_match_ml.ngrams import Block, blocks
-from redlane_match_ml.scoring import Graph, Score, Scored, highest
+from redlane_match_ml.scoring import Graph, Model, Scored
 
 __all__ = ["NgramModel"]
 
 _HASHES, _BOUNDS = "hashes", "bounds"
 
 
-class NgramModel:
+class NgramModel(Model):
     """A model of n-grams in memory.
 
     Its graph is given the hashes of the n-grams of some windows, one window after
@@ -32,20 +32,8 @@ class NgramModel:
             )
         list(map(list, self.windows("a")))  # a graph of another form fails here
 
-    def score(
-        self,
-        text: str,
-        stop_at: float,
-        seconds_left: Callable[[], float],
-        *,
-        partly: bool = False,
-    ) -> Score:
-        """The highest score of the windows (`Model.score`)."""
-        found = self.windows(text)
-        return highest(found, len(text), stop_at, seconds_left, partly=partly)
-
     def windows(self, text: str) -> Iterator[Iterator[Scored]]:
-        """The windows of a text, some at a time, scored when they are asked for."""
+        """The windows of a text, some at a time (`Model.windows`)."""
         size, stride = self._manifest.window, self._manifest.stride
         return map(self._scored, blocks(text, size, stride))
 

@@ -1,8 +1,9 @@
 """What all models share: the score of a text is the highest of its windows."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime
@@ -10,7 +11,7 @@ import onnxruntime
 from redlane_match_ml.errors import ModelError, NotScoredError
 from redlane_match_ml.manifest import Calibration, Manifest
 
-__all__ = ["Graph", "Model", "Numbers", "Score", "Scored", "highest", "line"]
+__all__ = ["Graph", "Model", "Numbers", "Score", "Scored", "line"]
 
 _GRAPH = ".onnx"
 _SURE = 1e-12
@@ -41,8 +42,16 @@ class Scored(NamedTuple):
     end: int
 
 
-class Model(Protocol):
+class Model(ABC):
     """A model in memory; it may be asked by several threads at once."""
+
+    @abstractmethod
+    def windows(self, text: str) -> Iterator[Iterable[Scored]]:
+        """The windows of a text, some at a time.
+
+        Those are scored when they are iterated over, however long that takes; then
+        NotScoredError is raised when the model fails.
+        """
 
     def score(
         self,
@@ -57,32 +66,20 @@ class Model(Protocol):
         With `partly` also with the last one that there is time for, if there is one.
         Raises NotScoredError when the time is up before, or the model fails.
         """
-
-
-def highest(
-    pieces: Iterable[Iterable[Scored]],
-    length: int,
-    stop_at: float,
-    seconds_left: Callable[[], float],
-    *,
-    partly: bool,
-) -> Score:
-    """The highest score in the pieces of a text of `length`, as `Model.score` has it.
-
-    A piece is scored when it is iterated over, as a whole, however long that takes.
-    """
-    best, end = Scored(-1.0, 0, 0), 0
-    for piece in pieces:
-        if seconds_left() <= 0:
-            if partly and best.score >= 0:
+        best, end, length = Scored(-1.0, 0, 0), 0, len(text)
+        for some in self.windows(text):
+            if seconds_left() <= 0:
+                if partly and best.score >= 0:
+                    return Score(*best, end, length)
+                raise NotScoredError(
+                    f"the time was up after {end} of {length} characters"
+                )
+            for each in some:
+                end = max(end, each.end)
+                best = max(best, each, key=_score)
+            if best.score >= stop_at:
                 return Score(*best, end, length)
-            raise NotScoredError(f"the time was up after {end} of {length} characters")
-        for each in piece:
-            end = max(end, each.end)
-            best = max(best, each, key=_score)
-        if best.score >= stop_at:
-            return Score(*best, end, length)
-    return Score(*best, length, length)
+        return Score(*best, length, length)
 
 
 def _score(window: Scored) -> float:

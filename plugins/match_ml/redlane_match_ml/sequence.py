@@ -1,13 +1,13 @@
 """Sequence classifiers in ONNX, with the tokenizer that they were trained with."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from redlane_match_ml.errors import ModelError
 from redlane_match_ml.manifest import Manifest
-from redlane_match_ml.scoring import Graph, Score, Scored, highest, line
+from redlane_match_ml.scoring import Graph, Model, Scored, line
 from redlane_match_ml.windows import Window, windows
 
 __all__ = ["SequenceModel"]
@@ -16,7 +16,7 @@ TOKENIZER = "tokenizer.json"
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 
-class SequenceModel:
+class SequenceModel(Model):
     """A sequence classifier in memory."""
 
     def __init__(
@@ -37,20 +37,8 @@ class SequenceModel:
             raise ModelError("`window` has no room for a token")
         list(self._scored(Window((), 0, 0)))  # a graph of another form fails here
 
-    def score(
-        self,
-        text: str,
-        stop_at: float,
-        seconds_left: Callable[[], float],
-        *,
-        partly: bool = False,
-    ) -> Score:
-        """The highest score of the windows (`Model.score`)."""
-        found = self.windows(text)
-        return highest(found, len(text), stop_at, seconds_left, partly=partly)
-
     def windows(self, text: str) -> Iterator[Iterator[Scored]]:
-        """The windows of a text, one at a time, scored when they are asked for."""
+        """The windows of a text, one at a time (`Model.windows`)."""
         stride = min(self._manifest.stride, self._room)
         return map(self._scored, windows(text, self._tokenize, self._room, stride))
 
