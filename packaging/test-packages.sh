@@ -2,8 +2,8 @@
 # Install the Debian packages that some tests need besides; without them those skip.
 set -eu
 
-packages="bubblewrap busybox chromium cmake curl git jq meson ninja-build openssl patch rsync
-    sqlite3 tmux unzip vim wget wrk zip"
+packages="bubblewrap busybox chromium cmake curl dbus git gnome-keyring jq libsecret-tools meson
+    ninja-build openssl patch rsync sqlite3 tmux unzip vim wget wrk zip"
 # Wheels for another machine are built, and what is in them is run.
 packages="$packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross mmdebstrap qemu-user-static"
 # Node.js may come from elsewhere, in packages that Debian's npm does not get along with.

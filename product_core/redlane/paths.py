@@ -123,6 +123,16 @@ class Paths:
         return (SYSTEM_STATE if self.is_system else self.home) / "pins"
 
     @property
+    def hub_logins(self) -> Path:
+        """The directory of the tokens of hubs."""
+        return self.home / "hub-logins"
+
+    @property
+    def hub_keys(self) -> Path:
+        """The directory of the keys to sign with what is published."""
+        return self.home / "keys"
+
+    @property
     def models(self) -> Path:
         """The directory of installed classifier models."""
         return self.home / "models"

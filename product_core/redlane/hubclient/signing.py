@@ -1,0 +1,86 @@
+"""What is hashed and signed of what is published (hub API: Signature rules)."""
+
+import hashlib
+import json
+from base64 import b64encode
+from dataclasses import replace
+from typing import Protocol
+
+from redlane.errors import RedlaneError
+from redlane.hubclient.documents import Release
+
+__all__ = [
+    "PUBLIC_BYTES",
+    "SIGNATURE_BYTES",
+    "Signer",
+    "canonical",
+    "content_hash",
+    "fingerprint",
+    "is_signed_by",
+    "signed",
+]
+
+PUBLIC_BYTES, SIGNATURE_BYTES = 32, 64
+
+
+class Signer(Protocol):
+    """An Ed25519 key that can be used, wherever it is."""
+
+    @property
+    def public_key(self) -> bytes:
+        """Its public half, 32 bytes."""
+
+    def sign(self, message: bytes) -> bytes:
+        """The signature of a message, 64 bytes; raises RedlaneError."""
+
+
+def canonical(value: object) -> str:
+    """A JSON value as the one text that everybody makes of it.
+
+    Keys are sorted, there is no white space, and characters are themselves.
+    """
+    return json.dumps(
+        value,
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+
+
+def content_hash(content: str) -> str:
+    """The SHA-256 of a content's bytes, in hexadecimal."""
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def fingerprint(public_key: bytes) -> str:
+    """What a key is known by: the SHA-256 of its 32 bytes, in hexadecimal."""
+    return hashlib.sha256(public_key).hexdigest()
+
+
+def signed(release: Release, signer: Signer) -> Release:
+    """The same release with a signature.
+
+    Raises RedlaneError when the key cannot be used, or does not sign as it should.
+    """
+    message = content_hash(release.content).encode()
+    signature = signer.sign(message)
+    if not is_signed_by(signer.public_key, message, signature):
+        raise RedlaneError("the key's signature is not one by its public half")
+    return replace(
+        release,
+        signature=b64encode(signature).decode(),
+        key_fingerprint=fingerprint(signer.public_key),
+    )
+
+
+def is_signed_by(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether a signature is one of the message, by that key."""
+    from nacl.exceptions import CryptoError  # noqa: PLC0415  # loads a library
+    from nacl.signing import VerifyKey  # noqa: PLC0415
+
+    try:
+        VerifyKey(public_key).verify(message, signature)
+    except (CryptoError, ValueError, TypeError):
+        return False
+    return True
