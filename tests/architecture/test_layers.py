@@ -50,6 +50,7 @@ def test_core_never_imports_a_plugin_or_the_hub() -> None:
 LIGHT_COMMANDS = {
     "redlane.cli.validate": ("falcon", "waitress", "jsonschema", "http", "asyncio"),
     "redlane.cli.config": ("falcon", "waitress", "jsonschema", "http", "asyncio"),
+    "redlane.cli.hub": ("urllib3", "nacl", "falcon", "jsonschema", "asyncio", "re2"),
     "redlane.cli.main": ("falcon", "waitress", "re2", "pluggy", "http", "asyncio"),
 }
 

@@ -14,6 +14,7 @@ from boot.machine import Done, Machine, booted
 from boot.older import VERSION, previous
 from boot.packages import NAMES, ROOT, apt
 from boot.product import (
+    HUB,
     Answer,
     add_user,
     ask,
@@ -153,6 +154,25 @@ def test_upgraded_version_judges(
     assert machine.read("/etc/redlane/settings.json") == settings
     assert hub(machine, "/api/v1/login", ADA).status == 200
     judges_every_context(machine, origin)
+
+
+def shared(machine: Machine, *words: str, stdin: str = "") -> str:
+    """What ada's `redlane hub` says."""
+    named = {"REDLANE_HUB_URL": HUB}
+    command = ("redlane", "hub", *words)
+    return machine.run(command, user="ada", stdin=stdin, env=named).stdout
+
+
+def test_policy_is_signed_and_shared_through_the_hub(machine: Machine) -> None:
+    email, password = ADA.values()
+    machine.write("/srv/shared.json", json.dumps({"id": "a", "action": "Block", **NEW}))
+    machine.run(f"redlane-hub approve {email} --config /etc/redlane-hub/hub.toml")
+    shared(machine, "login", email, "--password-stdin", stdin=password)
+    shared(machine, "keys", "generate")
+    shared(machine, "keys", "add")
+    release = ("--name", "a", "--version", "1", "--sign")
+    shared(machine, "push", "/srv/shared.json", *release)
+    assert "signature:   good" in shared(machine, "show", "a")
 
 
 def scored(machine: Machine, text: str, model: str) -> Answer:

@@ -23,6 +23,7 @@ from redlane_hub.settings import Settings, load_settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 HUB, API = DOCS / "hub.md", DOCS / "hub-api.md"
+CLIENT = DOCS / "hub-client.md"
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN_ADDRESS = "127.0.0.1:8080"
 LISTENING = re.compile(r"listening on http://(\S+)")
@@ -105,7 +106,7 @@ def fits(shown: str, expected: str) -> bool:
 
 
 @pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
-@pytest.mark.parametrize("page", [HUB, API], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [HUB, API, CLIENT], ids=lambda page: page.name)
 def test_what_the_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     try:
@@ -113,6 +114,8 @@ def test_what_the_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None
             kind, text = match.groups()
             if kind == "json policy":
                 (tmp_path / "policy.json").write_text(text, encoding="utf-8")
+            if kind == "python hub":
+                (tmp_path / "example.py").write_text(text, encoding="utf-8")
             if kind == "console hub":
                 for step in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
                     command, _, expected = step.partition("\n")

@@ -67,7 +67,11 @@ def parsers(program: str) -> dict[str, argparse.ArgumentParser]:
     (commands,) = (
         each for each in top._actions if isinstance(each, argparse._SubParsersAction)
     )
-    named = {f"{program}-{name}": each for name, each in commands.choices.items()}
+    notes = tomllib.loads((SCRIPT.parent / f"manual/{program}.toml").read_text())
+    named = {
+        notes["page_names"].get(name, f"{program}-{name}"): each
+        for name, each in commands.choices.items()
+    }
     return {program: top, **named}
 
 

@@ -49,6 +49,7 @@ COMMANDS = (
     CommandEntry("session", "session", "list and change sessions; reload policies"),
     CommandEntry("review", "review", "decide what the yellow lane holds"),
     CommandEntry("events", "events", "show what was judged"),
+    CommandEntry("hub", "hub", "share policies through a hub"),
     CommandEntry("ca", "ca", "the certificate authority of TLS interception"),
     CommandEntry("plugins", "plugins", "list the plugins that were found"),
     CommandEntry("completion", "completion", "print a completion script for a shell"),
@@ -66,7 +67,8 @@ examples:
   redlane run -- my-agent             run an agent in a guarded session
 
 exit codes: 0 done, 1 blocked or a finding, 2 wrong usage or files that do not
-load, 3 the daemon does not run. `redlane COMMAND --help` has the details."""
+load, 3 the daemon does not run, 4 a hub cannot be reached.
+`redlane COMMAND --help` has the details."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

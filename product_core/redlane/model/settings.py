@@ -15,6 +15,7 @@ from redlane.model.field import Field, Kind
 __all__ = [
     "GROUPS",
     "SETTINGS",
+    "Hub",
     "InboundScan",
     "Juror",
     "Proxy",
@@ -171,6 +172,17 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
+class Hub:
+    """`hub`: where policies are shared."""
+
+    url: str | None = _setting(
+        Kind.NAME,
+        "the address of the hub that redlane hub asks",
+        default=None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that settings.json may say, with the defaults for what it does not."""
 
@@ -180,6 +192,7 @@ class Settings:
     review: Review = Review()
     proxy: Proxy = Proxy()
     system: System = System()
+    hub: Hub = Hub()
     plugins: Mapping[str, Mapping[str, object] | None] = dataclasses.field(
         default_factory=lambda: MappingProxyType({})
     )

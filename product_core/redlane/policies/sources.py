@@ -19,7 +19,7 @@ from redlane.policies.files import Listing, list_json, read_file
 from redlane.policies.nearness import near_miss
 from redlane.wire.strict_json import JsonError, parse_json
 
-__all__ = ["MOST_MEMBERS", "Entry", "Sources", "read_sources"]
+__all__ = ["MOST_MEMBERS", "Entry", "Sources", "read_file_entries", "read_sources"]
 
 MOST_MEMBERS = 100_000
 """The largest number of policies or roles in one file."""
@@ -73,13 +73,17 @@ def _read_directory(
         findings.append(Finding(Severity.ERROR, str(directory), "", str(error)))
         listing = Listing(())
     for path in listing.files:
-        value = _read(path, findings)
-        if value is not _ABSENT:
-            entries.extend(_members(path, value, findings))
+        entries.extend(read_file_entries(path, findings))
     findings.extend(
         Finding(Severity.WARNING, str(path), "", f"not read: {_why_ignored(path)}")
         for path in listing.ignored
     )
+
+
+def read_file_entries(path: Path, findings: list[Finding]) -> Iterable[Entry]:
+    """The members of one file; what is wrong with it is added to `findings`."""
+    value = _read(path, findings)
+    return () if value is _ABSENT else _members(path, value, findings)
 
 
 def _why_ignored(path: Path) -> str:

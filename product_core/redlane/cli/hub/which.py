@@ -1,0 +1,108 @@
+"""Which hub is asked, and as whom."""
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from redlane.cli.output import print_note
+from redlane.errors import LoadError, UsageError
+from redlane.hubclient import HubRefusedError
+from redlane.hubclient.address import is_private, normal_address
+from redlane.hubclient.logins import Logins
+from redlane.model.problem import Severity
+from redlane.paths import Paths
+from redlane.policies.files import read_file
+from redlane.wire.strict_json import JsonError, parse_json
+
+if TYPE_CHECKING:
+    from redlane.hubclient import Hub
+
+__all__ = ["add_hub", "add_json", "address_of", "exact", "hub_of", "kept_logins"]
+
+_UNAUTHORIZED = 401
+_ADDRESS, _TOKEN = "REDLANE_HUB_URL", "REDLANE_HUB_TOKEN"
+
+
+def add_hub(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option that names the hub."""
+    parser.add_argument(
+        "--hub",
+        metavar="URL",
+        help=f"the hub's address (default: {_ADDRESS}, else the setting hub.url)",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option for scripts."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def hub_of(
+    arguments: argparse.Namespace, *, as_nobody: bool = False, as_somebody: bool = False
+) -> "Hub":
+    """The hub that the command is to ask, with the token of whoever logged in.
+
+    Raises UsageError when no hub is named, or by no address, and HubRefusedError when
+    the command is for `somebody` and nobody is logged in.
+    """
+    from redlane.hubclient import Hub  # noqa: PLC0415  # the others do without
+
+    address = address_of(arguments)
+    if not is_private(address):
+        print_note(f"{address} is asked without encryption: others may read along")
+    token = None if as_nobody else _token(address)
+    if as_somebody and token is None:
+        raise HubRefusedError(
+            f"nobody is logged in to {address}: redlane hub login EMAIL", _UNAUTHORIZED
+        )
+    return Hub(address, token)
+
+
+def address_of(arguments: argparse.Namespace) -> str:
+    """The address of the hub that the command is to ask; raises UsageError."""
+    named = arguments.hub or os.environ.get(_ADDRESS) or _configured()
+    if not named:
+        raise UsageError(
+            f"no hub is named: say --hub URL, or set {_ADDRESS} or the setting hub.url"
+        )
+    return normal_address(named)
+
+
+def exact(named: str) -> tuple[str, str]:
+    """Name and version of NAME@VERSION; raises UsageError."""
+    name, at, version = named.partition("@")
+    if not name or not at or not version:
+        raise UsageError(f"{named!r} must be NAME@VERSION")
+    return name, version
+
+
+def kept_logins() -> Logins:
+    """The logins of whoever runs the command."""
+    return Logins(Paths.from_environment(os.environ).hub_logins)
+
+
+def _token(address: str) -> str | None:
+    named = os.environ.get(_TOKEN)
+    if not named:
+        return kept_logins().token(address)
+    token = named.strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise UsageError(f"{_TOKEN} is no token")
+    return token
+
+
+def _configured() -> str | None:
+    """What settings.json says; what is wrong elsewhere in it is not asked about."""
+    path = Paths.from_environment(os.environ).settings
+    if not path.exists():
+        return None
+    from redlane.policies.settings import parse_settings  # noqa: PLC0415  # much to load
+
+    try:
+        settings, findings = parse_settings(parse_json(read_file(path)), str(path))
+    except (JsonError, LoadError) as error:
+        raise UsageError(f"{path}: {error}") from error
+    for each in findings:
+        if each.severity is Severity.ERROR and each.subject.startswith("hub"):
+            raise UsageError(f"{path}: {each.subject}: {each.message}")
+    return settings.hub.url
