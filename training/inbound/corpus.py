@@ -20,7 +20,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from inbound.disguises import disguised
+from inbound.disguises import disguised, repeated
 from inbound.grammar import COMMON, Grammar, Sentence, read_grammar
 from inbound.near import Seen
 
@@ -31,6 +31,7 @@ _MOST_ORDERS = 14
 _MOST_ORDINARY = 24
 _IN_A_CARRIER = 0.5
 _DISGUISED = 0.15
+_REPEATED = 0.03
 BY_PLACE = frozenset({"task_instead", "wallet"})
 """Asked by a person these are no orders: where they stand makes them some."""
 _NEVER_CARRIED = frozenset({"asked"})
@@ -94,6 +95,8 @@ def _examples(kind: str, most: int, seed: str, *, is_order: bool) -> Iterator[Ex
             for order in grammar.texts(sentence, most, seed):
                 if is_order and dice.random() < _DISGUISED:
                     order = disguised(order, dice)  # noqa: PLW2901  # the same, hidden
+                if dice.random() < _REPEATED:
+                    order = repeated(order, dice)  # noqa: PLW2901
                 if dice.random() < carried:
                     yield make(*_carried(order, carriers[part], dice))
                 else:

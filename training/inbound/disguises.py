@@ -7,16 +7,24 @@ characters, fullwidth letters, base64.
 import random
 from collections.abc import Callable, Sequence
 
-__all__ = ["disguised"]
+__all__ = ["disguised", "repeated"]
 
 _LEET = str.maketrans("aeiost", "431057")
 _ALIKE = str.maketrans("aceopxy", "асеорху")  # noqa: RUF001  # Cyrillic, on purpose
 _WORDS_APART = 4
+_MOST_TIMES = 40
+_MOST_CHARACTERS = 1_500
 
 
 def disguised(text: str, dice: random.Random) -> str:
     """A text in one disguise."""
     return dice.choice(_DISGUISES)(text, dice)
+
+
+def repeated(text: str, dice: random.Random) -> str:
+    """A text some times over, as who hopes that the most said is what counts."""
+    most = max(2, min(_MOST_TIMES, _MOST_CHARACTERS // max(1, len(text))))
+    return dice.choice((" ", "\n", "\n\n")).join([text] * dice.randint(2, most))
 
 
 def _shouted(text: str, _: random.Random) -> str:
