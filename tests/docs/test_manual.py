@@ -67,6 +67,7 @@ def write(environment: dict[str, str], place: str, text: str) -> None:
 
 @pytest.mark.parametrize("block", blocks("json policy"), ids=name)
 def test_policy_of_the_manual_loads(block: Block, environment: dict[str, str]) -> None:
+    write(environment, "settings.json", '{"tls": {"intercept": true}}')
     write(environment, "policies/manual.json", block.text)
     found = check(environment)
     assert (found["errors"], found["warnings"]) == ([], [])
