@@ -102,12 +102,12 @@ def needed(
 ) -> dict[str, Pin]:
     """What distributions of ours need; one line of complaint when the lock lacks it."""
     projects = [_project(directory) for directory in directories]
-    ours = {_normal(project["name"]) for project in projects}
     roots = set(names).union(*(_roots(project, extras) for project in projects))
     known = {each for one in projects for each in one.get("optional-dependencies", {})}
     if unknown := set(extras) - known:
         raise SystemExit(f"locked.py: no such extra: {', '.join(sorted(unknown))}")
-    if missing := roots - pins.keys() - ours - {"redlane"}:
+    ours = {each for each in roots if each.partition("-")[0] == "redlane"}
+    if missing := roots - pins.keys() - ours:
         raise SystemExit(f"locked.py: not in the lock: {', '.join(sorted(missing))}")
     return {pin.name: pin for pin in closure(pins, roots)}
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "dist" / "deb"
 NAMES = (
     *("redlane", "redlane-hub", "redlane-proxy"),
-    *("redlane-plugin-ml", "redlane-plugin-syscall"),
+    *("redlane-plugin-ml", "redlane-model-inbound", "redlane-plugin-syscall"),
 )
 INSTALL_SECONDS = 300.0
 

@@ -31,7 +31,7 @@ def testbed(
 
 
 @pytest.mark.parametrize(
-    "name", ["commands", "daemon", "hub", "mcp", "proxy", "syscalls"]
+    "name", ["commands", "daemon", "hub", "mcp", "model", "proxy", "syscalls"]
 )
 def test_autopkgtest_passes(
     testbed: Machine, debs: tuple[Path, ...], name: str

@@ -18,10 +18,10 @@ ROOT = Path(__file__).parents[2]
 DEBIAN = ROOT / "packaging" / "debian"
 UNITS = ROOT / "packaging" / "systemd"
 PACKAGES = ("redlane", "redlane-hub")
-LAYERS = ("redlane-plugin-syscall", "redlane-plugin-ml")
+LAYERS = ("redlane-plugin-syscall", "redlane-plugin-ml", "redlane-model-inbound")
 COMMANDLESS = ("redlane-proxy",)
 ON_THE_CORE = (*LAYERS, *COMMANDLESS)
-LARGE = ("redlane-plugin-ml",)
+LARGE = ("redlane-plugin-ml", "redlane-model-inbound")
 PROJECTS = sorted(
     path
     for pattern in ("*/pyproject.toml", "plugins/*/pyproject.toml")
@@ -206,11 +206,12 @@ def test_the_plugins_trigger_waits_for_nobody() -> None:
     assert "interest-noawait redlane-plugins" in text.splitlines()
 
 
-def test_the_starter_policies_are_what_is_configured() -> None:
+def test_the_starter_policies_that_need_no_model_are_what_is_configured() -> None:
     text = (DEBIAN / "redlane.install").read_text(encoding="utf-8")
     starter = ROOT / "product_core" / "redlane" / "starter"
     sources = {Path(line.split()[0]) for line in text.splitlines()}
-    assert {ROOT / each for each in sources} == set(starter.iterdir())
+    optional = {starter / "with_model"}
+    assert {ROOT / each for each in sources} == set(starter.iterdir()) - optional
     assert {line.split()[1] for line in text.splitlines()} == {"etc/redlane"}
 
 

@@ -55,7 +55,7 @@ def name_of(source: Path) -> str:
 
 SOURCE_SUFFIXES = {
     *(".py", ".pyi", ".c", ".h", ".json", ".typed"),
-    *(".html", ".css", ".svg"),
+    *(".html", ".css", ".svg", ".onnx"),
 }
 CORE = next(each for each in DISTRIBUTIONS if name_of(each) == "redlane")
 every_distribution = pytest.mark.parametrize("source", DISTRIBUTIONS, ids=name_of)

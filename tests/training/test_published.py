@@ -7,6 +7,7 @@ import pytest
 
 from inbound.published import Source, documents, main, of_tests, orders, sources
 
+ROOT = Path(__file__).parents[2]
 NAME = "owner/name"
 FILES = {
     "docs/a.md": "A page.",
@@ -81,3 +82,13 @@ def test_nothing_is_learned_from_a_test_set() -> None:
     assert tests
     assert not tests & learned
     assert {each.holds for each in found} == {"documents", "orders", "tests"}
+
+
+def test_card_of_the_model_names_what_was_learned_from() -> None:
+    card = (ROOT / "plugins" / "model_inbound" / "README.md").read_text()
+    for each in sources():
+        if each.holds != "tests":
+            assert (
+                f"[{each.name}](https://github.com/{each.name}) ({each.licence})"
+                in card
+            )

@@ -1,0 +1,1 @@
+"""A classifier model, as the folder that `redlane models` would install it in."""
