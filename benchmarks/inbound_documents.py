@@ -16,7 +16,7 @@ from pathlib import Path
 import re2
 from measure import ratio
 
-from redlane.cli.init import STARTER
+from redlane.cli.starter import STARTER
 from redlane.contexts.parse import parse_contents
 from redlane.engine.judge import judge
 from redlane.model.policy import Context

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from measure import duration, print_table, ratio
 
-from redlane.cli.init import STARTER
+from redlane.cli.starter import STARTER
 from redlane.contexts.shell.content import ShellContent
 from redlane.engine.judge import judge
 from redlane.paths import Paths

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redlane.cli.init import STARTER
+from redlane.cli.starter import STARTER
 from redlane.contexts.shell.content import ShellContent
 from redlane.engine.judge import judge
 from redlane.model.verdict import Decision, Verdict

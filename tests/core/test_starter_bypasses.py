@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redlane.cli.init import STARTER
+from redlane.cli.starter import STARTER
 from redlane.contexts.parse import parse_content
 from redlane.engine.judge import judge
 from redlane.model.policy import Context

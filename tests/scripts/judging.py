@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from redlane.cli.init import STARTER
+from redlane.cli.starter import STARTER
 from redlane.contexts.shell.content import ShellContent
 from redlane.engine.judge import judge
 from redlane.model.verdict import Decision
