@@ -5,7 +5,7 @@ is missing or of another type is nonsense.
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -47,7 +47,7 @@ class Registered:
 class Login:
     """A bearer token, good for 30 days, and whose it is."""
 
-    token: str
+    token: str = field(repr=False)
     email: str
     is_endorsed: bool
     require_email_update: bool
@@ -58,7 +58,7 @@ class NewEmail:
     """The address of an account after it was changed, and a token that tells it."""
 
     email: str
-    token: str
+    token: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,9 @@ class LocalKey:
         if not isinstance(self.secret, Mapping):
             raise RedlaneError(f"the key {self.name} is damaged")
         seed = unlock(self.secret, self.ask(self.name))
-        return decoded(b64encode(seed).decode(), PUBLIC_BYTES)
+        if len(seed) != PUBLIC_BYTES:
+            raise RedlaneError(f"the key {self.name} is damaged")
+        return seed
 
 
 class Keys:

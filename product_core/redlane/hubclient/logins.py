@@ -5,7 +5,7 @@ A token is in the keyring where there is one, and else in that file.
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -25,7 +25,7 @@ class KeptLogin:
 
     hub: str
     email: str
-    token: str | None
+    token: str | None = field(repr=False)
 
 
 class Logins:
