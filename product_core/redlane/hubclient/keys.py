@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 import subprocess
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,11 +18,16 @@ from redlane.atomic import write_atomically
 from redlane.errors import RedlaneError, UsageError
 from redlane.hubclient.locking import lock, unlock
 from redlane.hubclient.private_files import read_private, unusable
-from redlane.hubclient.signing import PUBLIC_BYTES, SIGNATURE_BYTES, fingerprint
+from redlane.hubclient.signing import (
+    PUBLIC_BYTES,
+    SIGNATURE_BYTES,
+    decoded,
+    fingerprint,
+)
 from redlane.hubclient.ssh_agent import sign_with_agent
 from redlane.wire.strict_json import JsonError, parse_json
 
-__all__ = ["DEFAULT_NAME", "Keys", "LocalKey", "decoded"]
+__all__ = ["DEFAULT_NAME", "Keys", "LocalKey"]
 
 DEFAULT_NAME = "default"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -148,17 +153,6 @@ class Keys:
         if path.exists() or path.is_symlink():
             raise _taken(name, path)
         return path
-
-
-def decoded(text: object, length: int) -> bytes:
-    """So many bytes out of base64; raises RedlaneError for anything else."""
-    try:
-        data = b64decode(text, validate=True) if isinstance(text, str) else b""
-    except ValueError:  # not ASCII, or no base64
-        data = b""
-    if len(data) != length:
-        raise RedlaneError(f"this is not base64 of {length} bytes")
-    return data
 
 
 def _taken(name: str, path: Path) -> UsageError:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,6 +15,7 @@ __all__ = [
     "Signer",
     "canonical",
     "content_hash",
+    "decoded",
     "fingerprint",
     "is_signed_by",
     "signed",
@@ -84,3 +85,14 @@ def is_signed_by(public_key: bytes, message: bytes, signature: bytes) -> bool:
     except (CryptoError, ValueError, TypeError):
         return False
     return True
+
+
+def decoded(text: object, length: int) -> bytes:
+    """So many bytes out of base64; raises RedlaneError for anything else."""
+    try:
+        data = b64decode(text, validate=True) if isinstance(text, str) else b""
+    except ValueError:  # not ASCII, or no base64
+        data = b""
+    if len(data) != length:
+        raise RedlaneError(f"this is not base64 of {length} bytes")
+    return data

@@ -13,8 +13,8 @@ from redlane.cli.output import print_json, print_note, single_line
 from redlane.cli.parser import Commands, Parser, add_command, add_group
 from redlane.errors import RedlaneError, UsageError
 from redlane.hubclient import HubError, HubUnavailableError, SigningKey
-from redlane.hubclient.keys import DEFAULT_NAME, Keys, LocalKey, decoded
-from redlane.hubclient.signing import PUBLIC_BYTES
+from redlane.hubclient.keys import DEFAULT_NAME, Keys, LocalKey
+from redlane.hubclient.signing import PUBLIC_BYTES, decoded
 from redlane.hubclient.ssh_agent import agent_keys
 from redlane.paths import Paths
 
