@@ -98,6 +98,11 @@ class Paths:
         return self.home / "policies"
 
     @property
+    def hub_policies(self) -> Path:
+        """The directory of the policy files that came from a hub."""
+        return self.policies / "hub"
+
+    @property
     def roles(self) -> Path:
         """The directory of role files."""
         return self.home / "roles"
@@ -131,6 +136,16 @@ class Paths:
     def hub_keys(self) -> Path:
         """The directory of the keys to sign with what is published."""
         return self.home / "keys"
+
+    @property
+    def hub_lock(self) -> Path:
+        """The file that says which versions came from a hub."""
+        return self.home / "hub.lock"
+
+    @property
+    def hub_trust(self) -> Path:
+        """The file of the publishers that are trusted."""
+        return self.home / "hub-trust.json"
 
     @property
     def models(self) -> Path:

@@ -10,7 +10,7 @@ from core.policy_home import PolicyHome, simple, told
 
 from redlane.errors import LoadError
 from redlane.policies.files import LARGEST, list_json, read_file
-from redlane.policies.sources import MOST_MEMBERS
+from redlane.policies.sources import MOST_MEMBERS, read_sources
 
 Read = Callable[[int, int], bytes]
 
@@ -267,3 +267,84 @@ def test_a_file_of_too_many_members_is_one_error(home: PolicyHome, place: str) -
     assert error.file.endswith("x.json")
     assert "split the file" in error.message
     assert bool(home.load().problems_of_role("r")) is (place == "roles")
+
+
+def test_what_came_from_a_hub_is_read_with_the_others(home: PolicyHome) -> None:
+    home.policies(simple("own"))
+    home.write("policies/hub/team.json", [simple("shared")])
+    home.role("r", "own", "shared")
+
+    loaded = home.load()
+
+    assert not loaded.findings
+    assert set(loaded.ruleset.policies) == {"own", "shared"}
+
+
+def test_files_of_a_hub_come_in_the_order_of_all_names(home: PolicyHome) -> None:
+    for file in ("hub.json", "hub/a.json", "hub/b.json", "hub0.json", "z.json"):
+        home.write(f"policies/{file}", [simple(file)])
+
+    found = [each.file for each in read_sources(home.paths).policies]
+
+    assert found == sorted(found, key=os.fsencode)
+    assert len(found) == 5
+
+
+def test_an_id_of_the_hub_is_one_of_ones_own(home: PolicyHome) -> None:
+    home.policies(simple("x"), file="own.json")
+    home.write("policies/hub/team.json", [simple("x")])
+
+    (error,) = home.load().errors
+
+    assert (Path(error.file).name, error.subject) == ("own.json", "x")
+    assert "policies/hub/team.json" in error.message
+
+
+@pytest.mark.parametrize("value", [[simple("new")], [{"id": "new"}], b"{"])
+def test_the_legacy_file_is_not_read_beside_what_came_from_a_hub(
+    home: PolicyHome, value: object
+) -> None:
+    home.legacy([simple("old")])
+    home.write("policies/hub/team.json", value)
+
+    assert "old" not in home.load().ruleset.policies
+
+
+def test_the_legacy_file_is_read_beside_an_empty_directory_of_a_hub(
+    home: PolicyHome,
+) -> None:
+    home.legacy([simple("old")])
+    home.paths.hub_policies.mkdir(parents=True)
+
+    assert set(home.load().ruleset.policies) == {"old"}
+
+
+@pytest.mark.parametrize("make", [_dangling, _circle, _pipe, Path.touch])
+def test_a_directory_of_a_hub_that_cannot_be_read_is_one_error(
+    home: PolicyHome, make: Callable[[Path], None]
+) -> None:
+    home.policies(simple("own"))
+    home.legacy([simple("old")])
+    make(home.paths.hub_policies)
+
+    loaded = home.load()
+
+    assert [each.file for each in loaded.errors] == [str(home.paths.hub_policies)]
+    assert "old" not in loaded.ruleset.policies
+
+
+def test_names_that_are_not_read_are_told_of_a_hub_too(home: PolicyHome) -> None:
+    home.write("policies/hub/.team.json", [simple("x")])
+    home.write("policies/hub/team.JSON", [simple("x")])
+
+    loaded = home.load()
+
+    assert {file for file, _, _ in told(loaded.warnings)} == {".team.json", "team.JSON"}
+    assert not loaded.ruleset.policies
+
+
+def test_other_directories_below_the_policies_are_not_read(home: PolicyHome) -> None:
+    home.write("policies/other/x.json", [simple("x")])
+    home.write("policies/hub/deeper/y.json", [simple("y")])
+
+    assert not home.load().ruleset.policies

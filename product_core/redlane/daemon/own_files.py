@@ -20,7 +20,7 @@ def own_files_of(paths: Paths) -> OwnFiles:
     kept = (
         *(paths.policies, paths.roles, paths.settings, paths.models),
         paths.legacy_policies,
-        paths.home / "mcp-import",
+        *(paths.hub_lock, paths.hub_trust, paths.home / "mcp-import"),
         *(paths.socket, paths.shell_socket),
         *(paths.run / name for name in _RUNNING),
         paths.authority,

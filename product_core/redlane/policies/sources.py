@@ -1,10 +1,12 @@
 """What is on disk: every policy, role and settings file, read once and parsed.
 
-Directory files come in the order of their names, bytewise; the legacy file only counts
-when the directory holds no policy (policy format: File locations). A directory with a
-broken file counts as holding some, so that damage never brings old rules back.
+Directory files come in the order of their names, bytewise, and those that came from a
+hub are among them; the legacy file only counts when there is no policy in them (policy
+format: File locations). A directory with a broken file counts as holding some, so that
+damage never brings old rules back.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,28 +58,37 @@ def read_sources(paths: Paths) -> Sources:
     sources = Sources()
     settings = _read(paths.settings, sources.settings_findings, may_be_absent=True)
     sources.settings = {} if settings is _ABSENT else settings
-    _read_directory(paths.policies, sources.policies, sources.policy_findings)
+    of_policies = [paths.policies]
+    if os.path.isdir(paths.policies):  # noqa: PTH112  # which raises nothing
+        of_policies.append(paths.hub_policies)
+    _read_directories(of_policies, sources.policies, sources.policy_findings)
     errors = any(each.severity is Severity.ERROR for each in sources.policy_findings)
     if not sources.policies and not errors:
         _read_legacy(paths.legacy_policies, sources)
-    _read_directory(paths.roles, sources.roles, sources.role_findings)
+    _read_directories([paths.roles], sources.roles, sources.role_findings)
     return sources
 
 
-def _read_directory(
-    directory: Path, entries: list[Entry], findings: list[Finding]
+def _read_directories(
+    directories: Iterable[Path], entries: list[Entry], findings: list[Finding]
 ) -> None:
-    try:
-        listing = list_json(directory)
-    except LoadError as error:
-        findings.append(Finding(Severity.ERROR, str(directory), "", str(error)))
-        listing = Listing(())
-    for path in listing.files:
+    listings = [_listing(each, findings) for each in directories]
+    files = [path for listing in listings for path in listing.files]
+    for path in sorted(files, key=os.fsencode):
         entries.extend(read_file_entries(path, findings))
     findings.extend(
         Finding(Severity.WARNING, str(path), "", f"not read: {_why_ignored(path)}")
+        for listing in listings
         for path in listing.ignored
     )
+
+
+def _listing(directory: Path, findings: list[Finding]) -> Listing:
+    try:
+        return list_json(directory)
+    except LoadError as error:
+        findings.append(Finding(Severity.ERROR, str(directory), "", str(error)))
+        return Listing(())
 
 
 def read_file_entries(path: Path, findings: list[Finding]) -> Iterable[Entry]:
