@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from io import BufferedReader
 from typing import Self
 
-__all__ = ["Answer", "HostileHub", "Sent", "chunked", "json_answer", "plain_answer"]
+__all__ = [
+    "Answer",
+    "HostileHub",
+    "RoutedHub",
+    "Sent",
+    "chunked",
+    "json_answer",
+    "plain_answer",
+]
 
 _TLS_HELLO = b"\x16"
 
@@ -91,6 +99,10 @@ class HostileHub:
         for each in (self._socket, *self._connections):
             each.close()
 
+    def _answer(self, _: Sent) -> Answer:
+        """What follows a request, which has been kept."""
+        return self._answers[: len(self.sent)][-1]
+
     def _accept(self) -> None:
         while not self._ended.is_set():
             with suppress(OSError):
@@ -116,7 +128,7 @@ class HostileHub:
         with talk.makefile("rb") as stream:
             while sent := _read(stream, number):
                 self.sent.append(sent)
-                answer = self._answers[: len(self.sent)][-1]
+                answer = self._answer(sent)
                 if not answer.pause:
                     talk.sendall(answer.data)
                 for each in answer.data if answer.pause else b"":
@@ -125,6 +137,23 @@ class HostileHub:
                     talk.sendall(bytes([each]))
                 if not answer.stays:
                     return
+
+
+class RoutedHub(HostileHub):
+    """Gives a request the answer of the longest beginning of what it asks for.
+
+    What no beginning fits is not there. The routes may change at any time.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.routes: dict[str, Answer] = {}
+
+    def _answer(self, sent: Sent) -> Answer:
+        fitting = [each for each in self.routes if sent.target.startswith(each)]
+        if fitting:
+            return self.routes[max(fitting, key=len)]
+        return json_answer({"error": "artifact not found"}, "404 Not Found")
 
 
 def _read(stream: BufferedReader, number: int) -> Sent | None:

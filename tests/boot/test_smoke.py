@@ -175,6 +175,23 @@ def test_policy_is_signed_and_shared_through_the_hub(machine: Machine) -> None:
     assert "signature:   good" in shared(machine, "show", "a")
 
 
+def test_shared_policy_is_pulled_and_in_force(machine: Machine) -> None:
+    def pulled(*words: str) -> str:
+        named = {"REDLANE_HUB_URL": HUB}
+        return machine.run(("redlane", "hub", *words, "--system"), env=named).stdout
+
+    pulled("pull", "a", "--as-role", "pulled", "--trust-new", "--yes")
+    machine.run("systemctl reload redlane.service")
+    asked = {"content": NEW["pattern"], "context": "Shell", "role": "pulled"}
+    assert ask(machine, "/api/analyze", asked).body["policy"] == "a"
+    shared(machine, "yank", "a@1", "--reason", "too much")
+    assert "yanked: too much" in pulled("outdated")
+    pulled("verify")
+    pulled("remove", "a", "--yes")
+    for each in ("policies/hub", "roles/pulled.json"):
+        machine.run(f"test ! -e /etc/redlane/{each}")
+
+
 def file_of(model: str) -> str:
     """The file of a policy or a role of one model; the starter has an inbound.json."""
     return f"model-{model}.json"

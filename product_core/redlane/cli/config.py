@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from dataclasses import replace
 
 from redlane.cli import exit_codes
 from redlane.cli.output import paint, print_json, print_note, single_line
@@ -76,8 +77,11 @@ def _check(arguments: argparse.Namespace) -> int:
     from redlane.policies.check import compile_errors  # noqa: PLC0415  # as above
     from redlane.policies.loading import load  # noqa: PLC0415  # as above
     from redlane.policies.traffic import with_proxy  # noqa: PLC0415  # as above
+    from redlane.sharing.verifying import findings_of  # noqa: PLC0415  # as above
 
-    loaded = load(Paths.from_environment(os.environ), find_plugins())
+    paths = Paths.from_environment(os.environ)
+    loaded = load(paths, find_plugins())
+    loaded = replace(loaded, findings=(*loaded.findings, *findings_of(paths)))
     loaded = with_proxy(loaded, None if proxy_command() else MISSING)
     errors = (*loaded.errors, *compile_errors(loaded))
     if arguments.json:

@@ -8,7 +8,7 @@ import unicodedata
 
 from redlane.model.unseen import first_unseen
 
-__all__ = ["visible"]
+__all__ = ["on_one_line", "visible"]
 
 _HIDDEN_CATEGORIES = frozenset({"Cf", "Co", "Cn"})
 """Beside the table: what another Unicode has, and what each font draws as it likes."""
@@ -21,6 +21,11 @@ def visible(text: str) -> str:
     they come in the text itself.
     """
     return "".join(map(_shown, text))
+
+
+def on_one_line(text: str) -> str:
+    """The same, with line ends and tabs written out as well."""
+    return visible(text).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
 
 
 def _shown(letter: str) -> str:

@@ -29,6 +29,7 @@ __all__ = [
 _LONGEST_SECONDS = 86400
 _LONGEST_MILLISECONDS = 86_400_000
 _MOST_SEGMENTS = 1_000_000
+_MOST_ENDORSEMENTS = 1000
 
 
 def _setting(kind: Kind, text: str, *, default: object, **limits: Any) -> Any:  # noqa: ANN401  # dataclasses.field is typed so
@@ -179,6 +180,23 @@ class Hub:
         Kind.NAME,
         "the address of the hub that redlane hub asks",
         default=None,
+    )
+    require_signature: bool = _setting(
+        Kind.BOOLEAN,
+        "take nothing from a hub that is not signed",
+        default=False,
+    )
+    require_recognised: bool = _setting(
+        Kind.BOOLEAN,
+        "take only what accounts have published that the hub recognises",
+        default=False,
+    )
+    require_endorsements: int = _setting(
+        Kind.INTEGER,
+        "how many recognised accounts, the publisher aside, must vouch for an artifact",
+        default=0,
+        minimum=0,
+        maximum=_MOST_ENDORSEMENTS,
     )
 
 

@@ -285,7 +285,7 @@ def test_revoked_keys_signatures_are_not_valid(ada: Person, by: str) -> None:
 
 def test_revoking_without_a_terminal_wants_yes(ada: Person) -> None:
     key = ada.key()
-    ada.refused(2, "say --yes", "keys", "revoke", "default")
+    ada.refused(1, "say --yes", "keys", "revoke", "default")
     assert ada.signature(ada.push("--sign")) == (True, True, key)
 
 

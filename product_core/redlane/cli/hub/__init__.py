@@ -1,6 +1,14 @@
 """`redlane hub`: accounts, and what others share, on a hub."""
 
-from redlane.cli.hub import account, finding, keys, publishing
+from redlane.cli.hub import (
+    account,
+    finding,
+    keys,
+    locked,
+    publishing,
+    pulling,
+    trusting,
+)
 from redlane.cli.parser import Commands, add_group
 
 __all__ = ["register"]
@@ -17,10 +25,14 @@ def register(commands: Commands) -> None:
             redlane hub login ada@example.org
             redlane hub search git
             redlane hub show no-force-push
+            redlane hub pull no-force-push
             redlane hub push git.json --name no-force-push --version 1.0.0 --sign
         """,
     )
     account.register(group)
     finding.register(group)
+    pulling.register(group)
+    locked.register(group)
+    trusting.register(group)
     publishing.register(group)
     keys.register(group)

@@ -3,24 +3,32 @@
 import getpass
 import sys
 
+from redlane.cli.output import single_line
 from redlane.errors import UsageError
-from redlane.hubclient import HubRefusedError
+from redlane.sharing.errors import RefusedError
 
-__all__ = ["agreed", "asked_passphrase", "new_passphrase", "read_password"]
-
-_NOT_DONE = 409
+__all__ = [
+    "agreed",
+    "asked_passphrase",
+    "is_agreed",
+    "new_passphrase",
+    "read_password",
+]
 
 
 def agreed(question: str, *, yes: bool) -> None:
     """Go on if `--yes` was given or a person says so; raises what ends the command."""
-    if yes:
-        return
+    if not yes and not is_agreed(question, flag="--yes"):
+        raise RefusedError("nothing was done")
+
+
+def is_agreed(question: str, *, flag: str) -> bool:
+    """What a person says; raises RefusedError, which names the flag, without one."""
     if not sys.stdin.isatty():
-        raise UsageError(f"{question} There is no terminal to ask: say --yes")
-    sys.stderr.write(f"{question} [y/N] ")
+        raise RefusedError(f"{question} There is no terminal to ask: say {flag}")
+    sys.stderr.write(f"{single_line(question)} [y/N] ")
     sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise HubRefusedError("nothing was done", _NOT_DONE)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def read_password(*, from_stdin: bool, is_new: bool) -> str:

@@ -10,6 +10,7 @@ from redlane.hubclient import HubRefusedError
 from redlane.hubclient.address import is_private, normal_address
 from redlane.hubclient.logins import Logins
 from redlane.model.problem import Severity
+from redlane.model.settings import Hub as HubSettings
 from redlane.paths import Paths
 from redlane.policies.files import read_file
 from redlane.wire.strict_json import JsonError, parse_json
@@ -17,7 +18,17 @@ from redlane.wire.strict_json import JsonError, parse_json
 if TYPE_CHECKING:
     from redlane.hubclient import Hub
 
-__all__ = ["add_hub", "add_json", "address_of", "exact", "hub_of", "kept_logins"]
+__all__ = [
+    "add_hub",
+    "add_json",
+    "add_system",
+    "address_of",
+    "exact",
+    "hub_of",
+    "hub_settings",
+    "kept_logins",
+    "paths_of",
+]
 
 _UNAUTHORIZED = 401
 _ADDRESS, _TOKEN = "REDLANE_HUB_URL", "REDLANE_HUB_TOKEN"
@@ -38,16 +49,21 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def hub_of(
-    arguments: argparse.Namespace, *, as_nobody: bool = False, as_somebody: bool = False
+    arguments: argparse.Namespace,
+    *,
+    as_nobody: bool = False,
+    as_somebody: bool = False,
+    otherwise: str = "",
 ) -> "Hub":
     """The hub that the command is to ask, with the token of whoever logged in.
 
-    Raises UsageError when no hub is named, or by no address, and HubRefusedError when
-    the command is for `somebody` and nobody is logged in.
+    `otherwise` is asked where none is named. Raises UsageError when no hub is named, or
+    by no address, and HubRefusedError when the command is for `somebody` and nobody is
+    logged in.
     """
     from redlane.hubclient import Hub  # noqa: PLC0415  # the others do without
 
-    address = address_of(arguments)
+    address = address_of(arguments, otherwise)
     if not is_private(address):
         print_note(f"{address} is asked without encryption: others may read along")
     token = None if as_nobody else _token(address)
@@ -58,9 +74,10 @@ def hub_of(
     return Hub(address, token)
 
 
-def address_of(arguments: argparse.Namespace) -> str:
+def address_of(arguments: argparse.Namespace, otherwise: str = "") -> str:
     """The address of the hub that the command is to ask; raises UsageError."""
-    named = arguments.hub or os.environ.get(_ADDRESS) or _configured()
+    named = arguments.hub or os.environ.get(_ADDRESS)
+    named = named or hub_settings(paths_of(arguments)).url or otherwise
     if not named:
         raise UsageError(
             f"no hub is named: say --hub URL, or set {_ADDRESS} or the setting hub.url"
@@ -91,11 +108,28 @@ def _token(address: str) -> str | None:
     return token
 
 
-def _configured() -> str | None:
-    """What settings.json says; what is wrong elsewhere in it is not asked about."""
-    path = Paths.from_environment(os.environ).settings
+def paths_of(arguments: argparse.Namespace) -> Paths:
+    """Where what came from a hub is: with --system, for the whole machine."""
+    if getattr(arguments, "system", False):
+        return Paths.system()
+    return Paths.from_environment(os.environ)
+
+
+def add_system(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option that it is about the machine's home."""
+    parser.add_argument(
+        "--system", action="store_true", help="for the machine's daemon: /etc/redlane"
+    )
+
+
+def hub_settings(paths: Paths) -> HubSettings:
+    """What settings.json says of hubs; what is wrong elsewhere in it is not told.
+
+    Raises UsageError.
+    """
+    path = paths.settings
     if not path.exists():
-        return None
+        return HubSettings()
     from redlane.policies.settings import parse_settings  # noqa: PLC0415  # much to load
 
     try:
@@ -105,4 +139,4 @@ def _configured() -> str | None:
     for each in findings:
         if each.severity is Severity.ERROR and each.subject.startswith("hub"):
             raise UsageError(f"{path}: {each.subject}: {each.message}")
-    return settings.hub.url
+    return settings.hub

@@ -1,0 +1,114 @@
+"""How a plan is shown: what comes, goes and changes, and what that permits or runs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from redlane.cli.visible import on_one_line
+from redlane.hubclient.signing import canonical
+from redlane.sharing.changes import Change, changed_fields
+from redlane.sharing.contents import programs
+
+if TYPE_CHECKING:
+    from redlane.model.problem import Finding
+    from redlane.sharing.checking import Outcome
+    from redlane.sharing.planning import Plan
+
+__all__ = ["plan_as_json", "plan_lines"]
+
+_HEAD = ("id", "action", "context", "type")
+_REMARKS = ("description", "reason", "suggestion", "tags", "$schema")
+
+
+def plan_lines(plan: "Plan") -> Iterator[str]:
+    """A plan for people; each line is one, whatever was published."""
+    if plan.former_hub not in ("", plan.lock.hub):
+        yield f"! all that is here is held against {plan.lock.hub} from now on"
+    for change in plan.changes:
+        if change.is_any:
+            yield from _change_lines(change)
+    for path in plan.files:
+        if path.startswith("roles/"):
+            yield f"= {path}: the role, made anew"
+    yield from (f"- {path}" for path in plan.gone)
+    yield from (
+        f"! {path} was changed by hand: it stays, and is kept up no more"
+        for path in plan.kept_roles
+    )
+
+
+def plan_as_json(plan: "Plan", outcome: "Outcome") -> dict[str, object]:
+    """The same for scripts."""
+    return {
+        "hub": plan.lock.hub,
+        "artifacts": [_change_as_json(each) for each in plan.changes if each.is_any],
+        "roles": [each for each in plan.files if each.startswith("roles/")],
+        "removed_roles": list(plan.gone),
+        "kept_roles": list(plan.kept_roles),
+        "errors": list(map(_finding_as_json, outcome.errors)),
+        "warnings": list(map(_finding_as_json, outcome.warnings)),
+    }
+
+
+def _change_lines(change: Change) -> Iterator[str]:
+    by = f"signed by {change.key}" if change.key else "not signed"
+    owner = f", published by {on_one_line(change.owner)}" if change.owner else ""
+    if change.after is None:
+        yield f"- {change.name}@{change.before}"
+    elif change.before is None:
+        yield f"+ {change.name}@{change.after}  {by}{owner}"
+    else:
+        was = f" (was {change.before})" if change.before != change.after else ""
+        yield f"~ {change.name}@{change.after}{was}  {by}{owner}"
+    for name, policy in change.added.items():
+        yield f"    + {on_one_line(name)}: {_summary(policy)}"
+    for name, (before, after) in change.changed.items():
+        fields = ", ".join(
+            f"{on_one_line(each.name)} {_value(each.before)} -> {_value(each.after)}"
+            for each in changed_fields(before, after)
+        )
+        yield f"    ~ {on_one_line(name)}: {fields}"
+    yield from (f"    - {on_one_line(name)}" for name in change.removed)
+    for name, policy in change.arriving.items():
+        shown = on_one_line(name)
+        if policy.get("action") == "Allow":
+            yield f"    ! {shown} PERMITS what it matches, whatever forbids it"
+        if (program := programs(policy)) is not None:
+            yield f"    ! {shown} RUNS {on_one_line(program)}"
+
+
+def _summary(policy: Mapping[str, Any]) -> str:
+    head = (policy.get("action"), policy.get("context", "All"), policy.get("type"))
+    rest = {k: each for k, each in policy.items() if k not in (*_HEAD, *_REMARKS)}
+    return on_one_line(f"{' '.join(map(str, head))} {canonical(rest)}")
+
+
+def _value(value: object) -> str:
+    return "nothing" if value is None else on_one_line(canonical(value))
+
+
+def _change_as_json(change: Change) -> dict[str, object]:
+    arriving = change.arriving
+    return {
+        "name": change.name,
+        "before": change.before,
+        "after": change.after,
+        "key_fingerprint": change.key,
+        "owner": change.owner,
+        "added": list(change.added.values()),
+        "removed": list(change.removed),
+        "changed": {
+            name: [asdict(each) for each in changed_fields(*both)]
+            for name, both in change.changed.items()
+        },
+        "allows": [k for k, each in arriving.items() if each.get("action") == "Allow"],
+        "executable": [k for k, each in arriving.items() if programs(each) is not None],
+    }
+
+
+def _finding_as_json(finding: "Finding") -> dict[str, str]:
+    return {
+        "file": finding.file.encode(errors="backslashreplace").decode(),
+        "subject": finding.subject,
+        "message": finding.message,
+    }

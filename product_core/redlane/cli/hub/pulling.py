@@ -1,0 +1,338 @@
+"""`redlane hub pull|update|remove`: what others share, in force here."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redlane.cli import exit_codes
+from redlane.cli.hub.asking import agreed, is_agreed
+from redlane.cli.hub.plan_output import plan_as_json, plan_lines
+from redlane.cli.hub.which import (
+    add_hub,
+    add_json,
+    add_system,
+    hub_of,
+    hub_settings,
+    paths_of,
+)
+from redlane.cli.output import print_finding, print_json, print_note
+from redlane.cli.parser import Commands, Parser, add_command
+from redlane.cli.progress import progress
+from redlane.cli.visible import on_one_line
+from redlane.errors import LoadError, UsageError
+from redlane.paths import Paths
+from redlane.sharing.contents import runs_programs
+from redlane.sharing.errors import RefusedError
+from redlane.sharing.lock import Lock, read_lock
+from redlane.sharing.names import NAME, reference
+from redlane.sharing.trust import Trust, read_trust
+from redlane.sharing.verifying import differences
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from redlane.hubclient import Hub
+    from redlane.sharing.checking import Outcome
+    from redlane.sharing.fetching import Fetched
+    from redlane.sharing.planning import Plan
+    from redlane.sharing.vetting import Doubt
+
+__all__ = ["register"]
+
+_SOME = 5
+"""So many artifacts are named where there may be more."""
+
+Wanted = Callable[["Hub", Lock], list[tuple[str, str]]]
+"""Says which artifacts are to be fetched, by name and version."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """What came from a hub so far, and whom this home trusts."""
+
+    paths: Paths
+    lock: Lock
+    trust: Trust
+
+
+def register(group: Commands) -> None:
+    """Add the commands."""
+    pull = add_command(
+        group,
+        "pull",
+        _pull,
+        summary="install an artifact, and all that it needs",
+        description="""
+            Fetch an artifact, without VERSION its newest one, and all that it needs.
+            Hashes, versions and keys are held against what is here and trusted here,
+            and what would change is shown. Then, and only if all of it loads, the
+            policies are written to policies/hub, and what they are to hub.lock.
+            Nothing is in force before redlane session reload, nor before a role
+            names it.
+        """,
+        examples="""
+            redlane hub pull no-force-push
+            redlane hub pull team@3 --as-role developer-team
+            redlane hub pull team --dry-run
+            redlane hub pull team --yes --trust-new --json
+        """,
+    )
+    pull.add_argument("artifact", metavar="NAME[@VERSION]", help="which one")
+    pull.add_argument(
+        "--as-role", metavar="ROLE", help="make a role of all its policies"
+    )
+    update = add_command(
+        group,
+        "update",
+        _update,
+        summary="install newer versions",
+        description="""
+            Pull the newest version of what was pulled, or of what is named. What
+            something else needs stays as that one wants it.
+        """,
+        examples="""
+            redlane hub update
+            redlane hub update no-force-push --dry-run
+        """,
+    )
+    update.add_argument("names", metavar="NAME", nargs="*", help="only these")
+    remove = add_command(
+        group,
+        "remove",
+        _remove,
+        summary="remove an artifact, and what only it needs",
+        examples="redlane hub remove no-force-push",
+    )
+    remove.add_argument("names", metavar="NAME", nargs="+", help="which ones")
+    for parser in (pull, update):
+        _add_consents(parser)
+        add_hub(parser)
+    for parser in (pull, update, remove):
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show what would change, no more"
+        )
+        add_system(parser)
+        add_json(parser)
+
+
+def _add_consents(parser: Parser) -> None:
+    parser.add_argument(
+        "--allow-executable",
+        action="store_true",
+        help="take policies that start programs",
+    )
+    parser.add_argument(
+        "--trust-new",
+        action="store_true",
+        help="trust keys that are new here, and take what is not signed",
+    )
+
+
+def _pull(arguments: argparse.Namespace) -> int:
+    name, version = reference(arguments.artifact)
+    role = arguments.as_role
+    if role is not None and not NAME.fullmatch(role):
+        raise UsageError(f"{role!r} is no name of a role here: letters, digits, `._-`")
+
+    def wanted(hub: "Hub", lock: Lock) -> list[tuple[str, str]]:
+        return [(name, version or _newest(hub, lock, name))]
+
+    return _take(arguments, wanted, role)
+
+
+def _update(arguments: argparse.Namespace) -> int:
+    for name in arguments.names:
+        reference(name)
+
+    def wanted(hub: "Hub", lock: Lock) -> list[tuple[str, str]]:
+        for name in arguments.names:
+            if name not in lock.artifacts:
+                raise RefusedError(f"there is no {name} here: redlane hub pull {name}")
+            if needing := lock.needing(name):
+                raise RefusedError(
+                    f"{name} is here as {needing[0]} wants it: update {needing[0]}"
+                )
+        names = arguments.names or lock.roots
+        return [(each, _newest(hub, lock, each)) for each in names]
+
+    return _take(arguments, wanted, None)
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    from redlane.sharing.planning import plan_removal  # noqa: PLC0415  # much to load
+
+    home = _home(arguments)
+    plan = plan_removal(home.paths.home, home.lock, set(arguments.names))
+    return _carry_out(arguments, home, plan, ())
+
+
+def _newest(hub: "Hub", lock: Lock, name: str) -> str:
+    from redlane.sharing.vetting import newest_version  # noqa: PLC0415  # as above
+
+    return newest_version(hub, name, lock.artifacts.get(name))
+
+
+def _take(arguments: argparse.Namespace, wanted: Wanted, role: str | None) -> int:
+    """Fetch what is wanted, and have it here if nothing and nobody objects."""
+    from redlane.sharing.fetching import fetch  # noqa: PLC0415  # much to load
+    from redlane.sharing.planning import plan_pull  # noqa: PLC0415  # as above
+    from redlane.sharing.vetting import doubts  # noqa: PLC0415  # as above
+
+    home = _home(arguments)
+    with hub_of(arguments, otherwise=home.lock.hub) as hub:
+        roots = wanted(hub, home.lock)
+        if not roots:
+            print_note("nothing was pulled yet: redlane hub pull NAME")
+            return exit_codes.OK
+        with progress("fetching") as tell:
+            fetched = fetch(hub, roots, tell)
+        _vet(hub, home, fetched)
+    plan = plan_pull(home.paths.home, home.lock, hub.address, fetched, role)
+    if not arguments.allow_executable:
+        _refuse_programs(plan)
+    unclear = doubts(fetched.artifacts, home.lock, home.trust)
+    return _carry_out(arguments, home, plan, unclear)
+
+
+def _home(arguments: argparse.Namespace) -> _Home:
+    paths = paths_of(arguments)
+    lock, trust = read_lock(paths.hub_lock), read_trust(paths.hub_trust)
+    return _Home(paths, lock, trust)
+
+
+def _vet(hub: "Hub", home: _Home, fetched: "Fetched") -> None:
+    """Raise RefusedError for the first artifact that cannot be taken."""
+    from redlane.sharing.vetting import refusal, require_vouched  # noqa: PLC0415  # ditto
+
+    settings = hub_settings(home.paths)
+    for name, each in fetched.artifacts.items():
+        locked = home.lock.artifacts.get(name)
+        if reason := refusal(each, locked, home.trust, settings):
+            raise RefusedError(on_one_line(reason))
+        if each.yanked:
+            why = on_one_line(each.yanked_reason or "no reason is told")
+            print_note(f"{name}@{each.version} was yanked by its publisher: {why}")
+        require_vouched(hub, each, settings.require_endorsements)
+
+
+def _refuse_programs(plan: "Plan") -> None:
+    for each in plan.changes:
+        if found := runs_programs(each.arriving):
+            raise RefusedError(
+                f"{each.name}@{each.after} has policies that start programs here "
+                f"({_some(found)}): read them (redlane hub show), and say "
+                "--allow-executable"
+            )
+
+
+def _carry_out(
+    arguments: argparse.Namespace,
+    home: _Home,
+    plan: "Plan",
+    unclear: "tuple[Doubt, ...]",
+) -> int:
+    """Show a plan, ask what is to be asked, and do it."""
+    from redlane.sharing.installing import rehearsed  # noqa: PLC0415  # ditto
+
+    paths = home.paths
+    with rehearsed(paths, plan) as made:
+        found = _outcome(paths, plan, made)
+    _show(arguments, plan, found)
+    if plan.lock == home.lock and not any(differences(paths, home.lock)):
+        print_note("everything is as it was")
+        return exit_codes.OK
+    _require_sound(found, paths)
+    if arguments.dry_run:
+        for each in unclear:
+            print_note(f"{_doubt(each)}: it would be asked, or --trust-new")
+        return exit_codes.OK
+    trust = _settled(arguments, home.trust, unclear)
+    agreed("Change this?", yes=arguments.yes)
+    _install(home, plan, trust)
+    print_note("done; it is in force after: redlane session reload")
+    return exit_codes.OK
+
+
+def _install(home: _Home, plan: "Plan", trust: Trust) -> None:
+    from redlane.sharing.installing import alone, install  # noqa: PLC0415  # ditto
+
+    paths = home.paths
+    with alone(paths):
+        now = read_lock(paths.hub_lock), read_trust(paths.hub_trust)
+        if now != (home.lock, home.trust):
+            raise RefusedError("somebody else has changed what is here: try again")
+        install(paths, plan, None if trust == home.trust else trust)
+
+
+def _outcome(paths: Paths, plan: "Plan", made: "Path") -> "Outcome":
+    from redlane.plugins import find_plugins  # noqa: PLC0415  # much to load
+    from redlane.sharing.checking import outcome  # noqa: PLC0415  # as above
+
+    roles = {k: data for k, data in plan.files.items() if k.startswith("roles/")}
+    return outcome(paths, made, roles, plan.gone, find_plugins())
+
+
+def _show(arguments: argparse.Namespace, plan: "Plan", found: "Outcome") -> None:
+    if arguments.json:
+        print_json(plan_as_json(plan, found))
+        return
+    sys.stdout.writelines(f"{line}\n" for line in plan_lines(plan))
+    sys.stdout.flush()
+    for each in (*found.errors, *found.warnings):
+        place = ": ".join(filter(None, (each.file, each.subject, each.message)))
+        print_finding(f"{each.severity}: {place}")
+
+
+def _require_sound(found: "Outcome", paths: Paths) -> None:
+    if found.errors:
+        first = found.errors[0]
+        raise LoadError(
+            f"nothing was changed, since this would not load: {first.subject}: "
+            f"{first.message}"
+        )
+    if found.is_legacy_lost:
+        raise RefusedError(
+            f"{paths.legacy_policies} would not be read any more, for it is only read "
+            f"where there are no others: move it to {paths.policies} first"
+        )
+
+
+def _settled(
+    arguments: argparse.Namespace, trust: Trust, unclear: "tuple[Doubt, ...]"
+) -> Trust:
+    """The trusted keys, with those that are now.
+
+    Raises RefusedError for what nobody says yes to.
+    """
+    for each in unclear:
+        what = _doubt(each)
+        question = f"{what}. Take it all the same?"
+        if each.fingerprint:
+            question = f"{what}. Trust this key?"
+        if not arguments.trust_new and not is_agreed(question, flag="--trust-new"):
+            raise RefusedError("nothing was done")
+        if each.fingerprint:
+            owners = dict.fromkeys(of.owner for of in each.artifacts)
+            trust = trust.trusting(each.fingerprint, _some([*owners]))
+            print_note(f"{each.fingerprint} is trusted from now on")
+    return trust
+
+
+def _doubt(doubt: "Doubt") -> str:
+    names = _some([f"{each.name}@{each.version}" for each in doubt.artifacts])
+    owners = _some([*dict.fromkeys(each.owner for each in doubt.artifacts)])
+    if doubt.fingerprint is None:
+        return f"{names}, which the hub says is of {owners}, is not signed"
+    return (
+        f"{names}, which the hub says is of {owners}, is signed by "
+        f"{doubt.fingerprint}, which is not trusted here"
+    )
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - _SOME
+    named = ", ".join(map(on_one_line, names[:_SOME]))
+    return f"{named} and {rest} more" if rest > 0 else named

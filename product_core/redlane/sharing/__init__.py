@@ -1,0 +1,1 @@
+"""What others have published, here: fetched, checked, installed, and kept track of."""

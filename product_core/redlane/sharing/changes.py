@@ -1,0 +1,83 @@
+"""What would be other than it is: policies that come, go and change."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from redlane.sharing.contents import Policies
+
+__all__ = ["Change", "FieldChange", "change_of", "changed_fields"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field of a policy; None where it is not there."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of one artifact; a version is None where it is not here.
+
+    `key` is the fingerprint that it is signed by, `owner` whose the hub says it is.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+    key: str | None
+    owner: str | None
+    added: Policies
+    removed: Policies
+    changed: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything changes."""
+        differs = self.before != self.after
+        return differs or bool(self.added or self.removed or self.changed)
+
+    @property
+    def arriving(self) -> dict[str, Mapping[str, Any]]:
+        """The policies that are new, or are other ones from now on, by their ids."""
+        return {**self.added, **{name: new for name, (_, new) in self.changed.items()}}
+
+
+def change_of(  # what a change consists of
+    name: str,
+    *,
+    before: str | None = None,
+    after: str | None = None,
+    key: str | None = None,
+    owner: str | None = None,
+    old: Policies | None = None,
+    new: Policies | None = None,
+) -> Change:
+    """What becomes of an artifact, by its policies before and after."""
+    old, new = old or {}, new or {}
+    return Change(
+        name,
+        before,
+        after,
+        key,
+        owner,
+        added={each: new[each] for each in new if each not in old},
+        removed={each: old[each] for each in old if each not in new},
+        changed={
+            each: (old[each], new[each])
+            for each in new
+            if each in old and old[each] != new[each]
+        },
+    )
+
+
+def changed_fields(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[FieldChange]:
+    """The fields in which two versions of a policy differ."""
+    for name in dict.fromkeys((*before, *after)):
+        if before.get(name) != after.get(name):
+            yield FieldChange(name, before.get(name), after.get(name))

@@ -1,0 +1,50 @@
+"""What things of a hub may be called: some become names of files here."""
+
+import re
+
+from redlane.errors import UsageError
+
+__all__ = [
+    "FINGERPRINT",
+    "NAME",
+    "VERSION",
+    "checked_fingerprint",
+    "is_older",
+    "reference",
+]
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
+VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+"""A SHA-256 in hexadecimal, of a key or of a content."""
+
+_NUMBERS = re.compile(r"v?([0-9]+(?:\.[0-9]+)*)")
+
+
+def reference(named: str) -> tuple[str, str | None]:
+    """Name and version of NAME or NAME@VERSION; raises UsageError."""
+    name, at, version = named.partition("@")
+    if not NAME.fullmatch(name) or (at and not VERSION.fullmatch(version)):
+        raise UsageError(f"{named!r} must be NAME or NAME@VERSION")
+    return name, version or None
+
+
+def checked_fingerprint(text: str) -> str:
+    """A key's fingerprint as the hub writes it; raises UsageError."""
+    found = text.strip().lower()
+    if not FINGERPRINT.fullmatch(found):
+        raise UsageError(f"{text!r} is no fingerprint: 64 hexadecimal digits")
+    return found
+
+
+def is_older(version: str, other: str) -> bool:
+    """Whether a version is older by its numbers; False when it has others as well."""
+    one, two = _NUMBERS.fullmatch(version), _NUMBERS.fullmatch(other)
+    return bool(one and two and _numbers(one[1]) < _numbers(two[1]))
+
+
+def _numbers(text: str) -> list[int]:
+    found = [int(each) for each in text.split(".")]
+    while found and not found[-1]:
+        found.pop()
+    return found
