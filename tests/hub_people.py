@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from base64 import b64encode
@@ -25,6 +26,8 @@ GO = ("--yes", "--trust-new")
 """Yes to all that is asked of what starts no program."""
 PASSWORD = "correct horse"
 SECONDS = 60.0
+QUESTION = re.compile(r"(\[y/N\]|^The passphrase .*:) \Z", re.MULTILINE)
+"""What a person at a terminal answers."""
 
 
 def policy(name: str = "p", **fields: Any) -> dict[str, Any]:
@@ -107,7 +110,7 @@ class Person:
             assert process.stderr is not None
             asked = ""
             for answer in answers:
-                while not asked.endswith("[y/N] "):
+                while not QUESTION.search(asked):
                     more = process.stderr.read(1)
                     assert more, asked
                     asked += more
@@ -174,6 +177,15 @@ class Person:
             )
         with Hub(self.address, self.token) as hub:
             hub.publish(release)
+        return named
+
+    def push(self, named: str, *words: str, content: Any = None) -> str:
+        """The same as `redlane hub push` publishes it, from this home."""
+        name, _, version = named.partition("@")
+        is_set = content is None and "--member" in words
+        content = [policy(name)] if content is None else content
+        files = [] if is_set else [str(self.write(f"pushed/{name}.json", content))]
+        self.ok("push", *files, "--name", name, "--version", version, *words)
         return named
 
     def artifact(self, named: str) -> Artifact:

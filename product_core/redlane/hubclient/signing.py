@@ -4,6 +4,7 @@ import hashlib
 import json
 from base64 import b64decode, b64encode
 from dataclasses import replace
+from itertools import product
 from typing import Protocol
 
 from redlane.errors import RedlaneError
@@ -17,6 +18,7 @@ __all__ = [
     "content_hash",
     "decoded",
     "fingerprint",
+    "is_hash_of",
     "is_signed_by",
     "signed",
 ]
@@ -52,6 +54,25 @@ def canonical(value: object) -> str:
 def content_hash(content: str) -> str:
     """The SHA-256 of a content's bytes, in hexadecimal."""
     return hashlib.sha256(content.encode()).hexdigest()
+
+
+def is_hash_of(content: object, digest: str) -> bool:
+    """Whether a value has this hash, as canonical JSON or as common writers make it.
+
+    Whichever text has it, the value is what was published.
+    """
+    if content_hash(canonical(content)) == digest:
+        return True
+    ways = product((False, True), (True, False), ((",", ":"), (", ", ": ")))
+    return any(
+        content_hash(
+            json.dumps(
+                content, sort_keys=sort, ensure_ascii=ascii, separators=separators
+            )
+        )
+        == digest
+        for sort, ascii, separators in ways  # noqa: A001  # as dumps calls it
+    )
 
 
 def fingerprint(public_key: bytes) -> str:

@@ -183,7 +183,7 @@ class Hub:
     )
     require_signature: bool = _setting(
         Kind.BOOLEAN,
-        "take nothing from a hub that is not signed",
+        "take nothing from a hub but what is signed so that it can be checked here",
         default=False,
     )
     require_recognised: bool = _setting(

@@ -22,13 +22,15 @@ class FieldChange:
 class Change:
     """What becomes of one artifact; a version is None where it is not here.
 
-    `key` is the fingerprint that it is signed by, `owner` whose the hub says it is.
+    `key` is the fingerprint that it is signed by, `is_stated` tells that this was
+    checked here, and `owner` is whose the hub says it is.
     """
 
     name: str
     before: str | None
     after: str | None
     key: str | None
+    is_stated: bool
     owner: str | None
     added: Policies
     removed: Policies
@@ -52,6 +54,7 @@ def change_of(  # what a change consists of
     before: str | None = None,
     after: str | None = None,
     key: str | None = None,
+    is_stated: bool = False,
     owner: str | None = None,
     old: Policies | None = None,
     new: Policies | None = None,
@@ -63,6 +66,7 @@ def change_of(  # what a change consists of
         before,
         after,
         key,
+        is_stated,
         owner,
         added={each: new[each] for each in new if each not in old},
         removed={each: old[each] for each in old if each not in new},

@@ -6,19 +6,26 @@ A name, a version and a hash are checked here; who has signed is vetted elsewher
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import product
-from json import dumps
 from typing import TYPE_CHECKING
 
 from redlane.hubclient import Artifact, HubRefusedError, HubUnavailableError
-from redlane.hubclient.signing import canonical, content_hash
+from redlane.hubclient.signing import is_hash_of
+from redlane.hubclient.statement import Standing, standing_of
 from redlane.sharing.errors import RefusedError
 from redlane.sharing.names import FINGERPRINT, NAME, VERSION
 
 if TYPE_CHECKING:
     from redlane.hubclient import Hub
 
-__all__ = ["MOST_ARTIFACTS", "Fetched", "Told", "fetch", "fetch_one", "is_missing"]
+__all__ = [
+    "MOST_ARTIFACTS",
+    "Fetched",
+    "Told",
+    "fetch",
+    "fetch_one",
+    "is_missing",
+    "is_stated",
+]
 
 MOST_ARTIFACTS = 1000
 """The largest number of artifacts that are fetched together."""
@@ -67,7 +74,8 @@ def fetch(hub: "Hub", roots: Sequence[tuple[str, str]], tell: Told) -> Fetched:
 def fetch_one(hub: "Hub", name: str, version: str) -> Artifact:
     """One artifact, which is what was asked for and has the hash that it says.
 
-    Raises HubError, and RefusedError for a content that has another hash.
+    Raises HubError, and RefusedError for a content that has another hash, or a
+    statement of its publisher's that is of something else.
     """
     found = hub.artifact(name, version)
     if (found.name, found.version) != (name, version):
@@ -79,12 +87,22 @@ def fetch_one(hub: "Hub", name: str, version: str) -> Artifact:
         raise HubUnavailableError(
             f"the hub answers nonsense: {name}@{version} is signed by no key"
         )
-    if not _has_hash(found.content, found.content_hash):
+    if not is_hash_of(found.content, found.content_hash):
         raise RefusedError(
             f"the content of {name}@{version} has not the hash that the hub tells: it "
             "was changed on its way, or was not published as canonical JSON"
         )
+    if found.signed and standing_of(found) is Standing.BROKEN:
+        raise RefusedError(
+            f"what the publisher of {name}@{version} has signed is of something else, "
+            "or is not by the key that the hub tells"
+        )
     return found
+
+
+def is_stated(artifact: Artifact) -> bool:
+    """Whether its publisher's own statement holds, which no hub can make up."""
+    return artifact.signed and standing_of(artifact) is Standing.HOLDS
 
 
 def _resolved(hub: "Hub", name: str, version: str) -> list[tuple[str, str]]:
@@ -144,23 +162,6 @@ def _require_all(
                 f"{name}@{version} is needed, and the hub does not have it, or not for "
                 "whoever asks"
             )
-
-
-def _has_hash(content: object, digest: str) -> bool:
-    """Whether a value has this hash, as canonical JSON or as people write it, too.
-
-    Whichever text has it, the value is what was published.
-    """
-    if content_hash(canonical(content)) == digest:
-        return True
-    ways = product((False, True), (True, False), ((",", ":"), (", ", ": ")))
-    return any(
-        content_hash(
-            dumps(content, sort_keys=sort, ensure_ascii=ascii, separators=separators)
-        )
-        == digest
-        for sort, ascii, separators in ways  # noqa: A001  # as dumps calls it
-    )
 
 
 def is_missing(error: HubRefusedError) -> bool:

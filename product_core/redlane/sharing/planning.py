@@ -12,7 +12,7 @@ from redlane.sharing.changes import Change, change_of
 from redlane.sharing.contents import Policies, by_id, policies_of
 from redlane.sharing.documents import as_bytes, digest_of
 from redlane.sharing.errors import RefusedError
-from redlane.sharing.fetching import Fetched
+from redlane.sharing.fetching import Fetched, is_stated
 from redlane.sharing.lock import Lock, Locked, policy_file, role_file
 from redlane.wire.strict_json import JsonError, parse_json
 
@@ -174,6 +174,7 @@ def _changes(
             before=before.version if before else None,
             after=now.version if now else None,
             key=now.key_fingerprint if now else None,
+            is_stated=artifact is not None and is_stated(artifact),
             owner=artifact.owner if artifact else None,
             old=_installed(home, name),
             new=policies.get(name) if now else {},

@@ -1,7 +1,7 @@
 """`hub-trust.json`: the publishers whose signatures count here, by their keys."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,14 @@ __all__ = ["Publisher", "Trust", "read_trust"]
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """Since when a key is trusted (RFC 3339), and what was noted about it."""
+    """Since when a key is trusted (RFC 3339), and what was noted about it.
+
+    `states`: its releases have a statement of their own, so that one without is odd.
+    """
 
     since: str
     note: str | None
+    states: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,9 @@ class Trust:
         if replaces == fingerprint:
             raise UsageError("a key does not replace itself")
         since = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        publishers = {**self.publishers, fingerprint: Publisher(since, note)}
+        former = (self.publishers.get(each) for each in (fingerprint, replaces or ""))
+        states = any(each is not None and each.states for each in former)
+        publishers = {**self.publishers, fingerprint: Publisher(since, note, states)}
         replaced = {
             old: new for old, new in self.replaced.items() if old != fingerprint
         }
@@ -47,6 +53,14 @@ class Trust:
             publishers.pop(replaces, None)
             replaced[replaces] = fingerprint
         return Trust(publishers, replaced)
+
+    def stating(self, fingerprints: Collection[str]) -> "Trust":
+        """The same, but that these state what they sign, as far as they are trusted."""
+        publishers = {
+            key: replace(each, states=True) if key in fingerprints else each
+            for key, each in self.publishers.items()
+        }
+        return Trust(publishers, self.replaced)
 
     def without(self, fingerprint: str) -> "Trust":
         """Without one; raises UsageError when it is not trusted."""
@@ -78,10 +92,18 @@ def read_trust(path: Path) -> Trust:
     return read_document(path, _trust, Trust())
 
 
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
 def _trust(document: dict[str, Any]) -> Trust:
     publishers = {
         key: Publisher(
-            text(each["since"]), None if each["note"] is None else text(each["note"])
+            text(each["since"]),
+            None if each["note"] is None else text(each["note"]),
+            _flag(each.get("states", False)),
         )
         for key, each in document["publishers"].items()
     }

@@ -1,13 +1,14 @@
 """Whether what was fetched may come here: what it was before, and who has signed it.
 
 A hub may say anything of a signature: it gives away neither the key nor the signature
-(hub API: Signature rules). What holds it to its word is what is locked here, and the
-keys that are trusted here.
+(hub API: Signature rules). What holds it to its word is what is locked here, and what
+publishers state themselves, by keys that are trusted here.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from redlane.hubclient import (
@@ -18,7 +19,7 @@ from redlane.hubclient import (
 )
 from redlane.model.settings import Hub as HubSettings
 from redlane.sharing.errors import RefusedError
-from redlane.sharing.fetching import fetch_one, is_missing
+from redlane.sharing.fetching import fetch_one, is_missing, is_stated
 from redlane.sharing.lock import Lock, Locked
 from redlane.sharing.names import VERSION, is_older
 from redlane.sharing.trust import Trust
@@ -26,14 +27,27 @@ from redlane.sharing.trust import Trust
 if TYPE_CHECKING:
     from redlane.hubclient import Hub
 
-__all__ = ["Doubt", "doubts", "newest_version", "refusal", "require_vouched"]
+__all__ = ["Doubt", "Reason", "doubts", "newest_version", "refusal", "require_vouched"]
+
+
+class Reason(Enum):
+    """Why only a person can say yes."""
+
+    UNSIGNED = "nobody has signed it"
+    NEW_KEY = "the key is not trusted here"
+    UNSTATED = "it lacks the statement that others by this key have"
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What a person has to decide: a key that is not trusted yet, or None: unsigned."""
+    """What a person has to decide of some artifacts; `key` is None for unsigned ones.
 
-    fingerprint: str | None
+    `is_stated`: the publisher's own statement holds for all of them.
+    """
+
+    reason: Reason
+    key: str | None
+    is_stated: bool
     artifacts: tuple[Artifact, ...]
 
 
@@ -58,16 +72,29 @@ def refusal(
 def doubts(
     artifacts: Mapping[str, Artifact], lock: Lock, trust: Trust
 ) -> tuple[Doubt, ...]:
-    """What is signed by keys that are not trusted, and what is unsigned and new."""
-    found: dict[str | None, list[Artifact]] = {}
+    """What is signed by keys that are not trusted, and what nobody vouches for."""
+    stating = {each.key_fingerprint for each in artifacts.values() if is_stated(each)}
+    trust = trust.stating({key for key in stating if key})
+    found: dict[tuple[Reason, str | None, bool], list[Artifact]] = {}
     for name, each in artifacts.items():
-        key = each.key_fingerprint if each.signed else None
-        locked = lock.artifacts.get(name)
-        is_here = locked is not None and locked.content_hash == each.content_hash
-        was_trusted = key is None or key in trust.replaced
-        if key not in trust.publishers and not (is_here and was_trusted):
-            found.setdefault(key, []).append(each)
-    return tuple(Doubt(key, tuple(of)) for key, of in found.items())
+        if reason := _doubt(each, lock.artifacts.get(name), trust):
+            key = each.key_fingerprint if each.signed else None
+            found.setdefault((reason, key, is_stated(each)), []).append(each)
+    return tuple(Doubt(*what, tuple(of)) for what, of in found.items())
+
+
+def _doubt(artifact: Artifact, locked: Locked | None, trust: Trust) -> Reason | None:
+    here = (locked.version, locked.content_hash) if locked else None
+    is_here = here == (artifact.version, artifact.content_hash)
+    key = artifact.key_fingerprint
+    if not artifact.signed or key is None:
+        return None if is_here else Reason.UNSIGNED
+    publisher = trust.publishers.get(key)
+    if publisher is None:
+        return None if is_here and key in trust.replaced else Reason.NEW_KEY
+    if publisher.states and not is_here and not is_stated(artifact):
+        return Reason.UNSTATED
+    return None
 
 
 def require_vouched(hub: "Hub", artifact: Artifact, wanted: int) -> None:
@@ -168,8 +195,11 @@ def _other_story(artifact: Artifact, locked: Locked) -> str | None:
 def _unwanted(artifact: Artifact, settings: HubSettings) -> str | None:
     """Why the settings do not want it; None when they do."""
     named = f"{artifact.name}@{artifact.version}"
-    if not artifact.signed and settings.require_signature:
-        return f"{named} is not signed, and hub.require_signature wants that"
+    if settings.require_signature and not is_stated(artifact):
+        return (
+            f"{named} is not signed so that it can be checked here, and "
+            "hub.require_signature wants that"
+        )
     if not artifact.owner_is_endorsed and settings.require_recognised:
         return (
             f"{artifact.owner}, who published {named}, is not recognised by the hub, "

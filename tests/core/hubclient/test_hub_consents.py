@@ -121,12 +121,24 @@ def test_program_is_started_only_with_consent(
     assert len(me.lock) == 2
 
 
-def test_signature_may_be_required(ada: Person, me: Person, name: str) -> None:
+@pytest.mark.parametrize("is_signed", [False, True], ids=["unsigned", "by its word"])
+def test_signature_that_can_be_checked_here_may_be_required(
+    ada: Person,
+    me: Person,
+    name: str,
+    *,
+    is_signed: bool,
+) -> None:
     me.write("settings.json", {"hub": {"require_signature": True}})
-    ada.publish(f"{name}-low@1")
-    ada.publish(f"{name}@1", key=ada.new_key(), needs=[f"{name}-low@1"])
-    me.refused(1, f"{name}-low@1 is not signed", "pull", name, *GO)
-    me.ok("pull", ada.publish(f"{name}-signed@1", key=ada.new_key()), *GO)
+    publisher = ada.at(me.home / "ada")
+    publisher.redlane.mkdir(parents=True)
+    publisher.ok("keys", "generate")
+    publisher.ok("keys", "add")
+    low = publisher.publish(f"{name}-low@1", key=ada.new_key() if is_signed else None)
+    publisher.push(f"{name}-set@1", "--member", low, "--sign")
+    says = f"{low} is not signed so that it can be checked here"
+    me.refused(1, says, "pull", f"{name}-set", *GO)
+    me.ok("pull", publisher.push(f"{name}@1", "--sign"), *GO)
 
 
 def test_recognised_publisher_may_be_required(

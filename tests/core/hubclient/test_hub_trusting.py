@@ -35,11 +35,17 @@ def test_trusted_are_listed_with_their_notes(me: Person) -> None:
     me.ok("trust", ONE.upper(), "--note", "Ada, by\nphone")
     (found,) = me.told("trusted")
     since = found.pop("since")
-    assert found == {"fingerprint": ONE, "note": "Ada, by\nphone", "replaces": None}
+    note = "Ada, by\nphone"
+    assert found == {
+        "fingerprint": ONE,
+        "note": note,
+        "states": False,
+        "replaces": None,
+    }
     assert me.ok("trusted") == f"{ONE}  since {since}  Ada, by⟨U+000A⟩phone\n"
     assert me.read("hub-trust.json") == {
         "version": 1,
-        "publishers": {ONE: {"since": since, "note": "Ada, by\nphone"}},
+        "publishers": {ONE: {"since": since, "note": note, "states": False}},
         "replaced": {},
     }
 

@@ -18,7 +18,7 @@ from redlane.sharing.trust import Publisher, Trust, read_trust
 
 KEYS = st.from_regex(FINGERPRINT, fullmatch=True)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-PUBLISHERS = st.builds(Publisher, TEXTS, st.none() | TEXTS)
+PUBLISHERS = st.builds(Publisher, TEXTS, st.none() | TEXTS, st.booleans())
 TRUSTS = st.builds(
     Trust,
     st.dictionaries(KEYS, PUBLISHERS, max_size=4),
@@ -64,6 +64,11 @@ DAMAGED: dict[str, Any] = {
         f"note {each!r}": document(publishers={KEY: {**ONE, "note": each}})
         for each in FALSE
     },
+    **{
+        f"states {each!r}": document(publishers={KEY: {**ONE, "states": each}})
+        for each in WRONG
+        if each is not True
+    },
     **{f"key {each!r}": document(publishers={each: ONE}) for each in BAD_KEYS},
     **{f"old {each!r}": document(replaced={each: KEY}) for each in BAD_KEYS},
     **{
@@ -91,6 +96,14 @@ def test_what_is_written_is_read_again(
     path = tmp_path_factory.getbasetemp() / "hub-trust.json"
     path.write_bytes(trust.as_bytes())
     assert read_trust(path) == trust
+
+
+def test_a_key_of_before_there_were_statements_states_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "hub-trust.json"
+    path.write_text(json.dumps(DOCUMENT))
+    assert read_trust(path).publishers == {
+        KEY: Publisher(str(ONE["since"]), None, states=False)
+    }
 
 
 @pytest.mark.parametrize("value", DAMAGED.values(), ids=DAMAGED)

@@ -13,6 +13,8 @@ from core.sharing.sharing_samples import (
     locked,
     needs,
 )
+from hub_statements import stated
+from nacl.signing import SigningKey
 
 from redlane.hubclient import (
     Artifact,
@@ -22,11 +24,9 @@ from redlane.hubclient import (
 )
 from redlane.model.settings import Hub as HubSettings
 from redlane.sharing.errors import RefusedError
-from redlane.sharing.lock import Lock, Locked
+from redlane.sharing.lock import Locked
 from redlane.sharing.trust import Trust
 from redlane.sharing.vetting import (
-    Doubt,
-    doubts,
     newest_version,
     refusal,
     require_vouched,
@@ -46,6 +46,7 @@ def here(of: Artifact, **fields: Any) -> Locked:
 
 
 UNSIGNED, SIGNED = artifact("team@1"), artifact("team@1", key=KEY)
+STATED = stated(artifact("team@1"), SigningKey(bytes(32)))
 YANKED = artifact("team@1", yanked=True)
 RECOGNISED = artifact("team@1", owner_is_endorsed=True)
 BY_NEW_KEY = artifact("team@2", key=NEW_KEY)
@@ -61,7 +62,8 @@ TAKEN: dict[str, Case] = {
     "older": (artifact("team@0", key=KEY), here(SIGNED), ADA, ANYTHING),
     "yanked, but here": (YANKED, here(YANKED), NOBODY, ANYTHING),
     "unsigned before": (artifact("team@2", key=KEY), here(UNSIGNED), ADA, ANYTHING),
-    "signed, as is wanted": (SIGNED, None, NOBODY, SIGNED_ONLY),
+    "stated, as is wanted": (STATED, None, NOBODY, SIGNED_ONLY),
+    "stated, as is wanted, and here": (STATED, here(STATED), NOBODY, SIGNED_ONLY),
     "recognised, as is wanted": (RECOGNISED, None, NOBODY, RECOGNISED_ONLY),
     "needs what it needed": (
         NEEDING,
@@ -140,6 +142,22 @@ REFUSED: dict[str, tuple[Case, str]] = {
         (UNSIGNED, here(UNSIGNED), NOBODY, SIGNED_ONLY),
         "hub.require_signature",
     ),
+    "signed by the hub's word": (
+        (SIGNED, None, ADA, SIGNED_ONLY),
+        "team@1 is not signed so that it can be checked here",
+    ),
+    "signed by the hub's word, and here": (
+        (SIGNED, here(SIGNED), ADA, SIGNED_ONLY),
+        "hub.require_signature",
+    ),
+    "stated of another version": (
+        (replace(STATED, version="2"), None, NOBODY, SIGNED_ONLY),
+        "hub.require_signature",
+    ),
+    "stated, and not signed by the hub's word": (
+        (replace(STATED, signed=False), None, NOBODY, SIGNED_ONLY),
+        "hub.require_signature",
+    ),
     "not recognised": (
         (SIGNED, None, ADA, RECOGNISED_ONLY),
         "ada@example.org, who published team@1, is not recognised",
@@ -184,70 +202,6 @@ def test_what_nothing_speaks_against_may_be_taken(case: Case) -> None:
 @pytest.mark.parametrize(("case", "says"), REFUSED.values(), ids=REFUSED)
 def test_what_nobody_can_say_yes_to_is_refused(case: Case, says: str) -> None:
     assert says in (refusal(*case) or "")
-
-
-DOUBTED: dict[str, tuple[Artifact, Locked | None, Trust, str | None]] = {
-    "new key": (SIGNED, None, NOBODY, KEY),
-    "key of somebody else": (artifact("team@1", key=OTHER_KEY), None, ADA, OTHER_KEY),
-    "unsigned": (UNSIGNED, None, ADA, None),
-    "unsigned, with a key told": (
-        replace(UNSIGNED, key_fingerprint=KEY),
-        None,
-        ADA,
-        None,
-    ),
-    "unsigned, and other than here": (
-        artifact("team@2", content=1),
-        here(UNSIGNED),
-        ADA,
-        None,
-    ),
-    "distrusted since": (SIGNED, here(SIGNED), NOBODY, KEY),
-    "key before, with something new": (SIGNED, None, ROTATED, KEY),
-    "new key, distrusted since": (
-        BY_NEW_KEY,
-        here(SIGNED),
-        ROTATED.without(NEW_KEY),
-        NEW_KEY,
-    ),
-}
-CLEAR: dict[str, tuple[Artifact, Locked | None, Trust]] = {
-    "trusted": (SIGNED, None, ADA),
-    "trusted and here": (SIGNED, here(SIGNED), ADA),
-    "unsigned, but here": (UNSIGNED, here(UNSIGNED), NOBODY),
-    "unsigned, and of what is here": (artifact("team@2"), here(UNSIGNED), NOBODY),
-    "key before, but here": (SIGNED, here(SIGNED), ROTATED),
-    "new key": (BY_NEW_KEY, here(SIGNED), ROTATED),
-}
-
-
-def lock(of: Locked | None) -> Lock:
-    return Lock("", {"team": of} if of else {})
-
-
-@pytest.mark.parametrize(("of", "was", "trust", "key"), DOUBTED.values(), ids=DOUBTED)
-def test_a_person_decides_on_what_is_new_and_not_trusted(
-    of: Artifact, was: Locked | None, trust: Trust, key: str | None
-) -> None:
-    assert doubts({"team": of}, lock(was), trust) == (Doubt(key, (of,)),)
-
-
-@pytest.mark.parametrize(("of", "was", "trust"), CLEAR.values(), ids=CLEAR)
-def test_nobody_is_asked_again(of: Artifact, was: Locked | None, trust: Trust) -> None:
-    assert doubts({"team": of}, lock(was), trust) == ()
-
-
-def test_a_person_is_asked_once_for_each_key() -> None:
-    keys = {"a": KEY, "b": None, "c": OTHER_KEY, "d": KEY, "e": None}
-    found = {name: artifact(f"{name}@1", key=key) for name, key in keys.items()}
-    asked = doubts(found, Lock(), NOBODY)
-    assert [
-        (each.fingerprint, [of.name for of in each.artifacts]) for each in asked
-    ] == [
-        (KEY, ["a", "d"]),
-        (None, ["b", "e"]),
-        (OTHER_KEY, ["c"]),
-    ]
 
 
 def endorsement(user: str, *, known: bool = True, of: str = "team@1") -> Endorsement:

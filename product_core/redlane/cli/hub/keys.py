@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from base64 import b64encode
+from functools import cache
 
 from redlane.cli import exit_codes
 from redlane.cli.hub.asking import agreed, asked_passphrase, new_passphrase
@@ -101,7 +102,7 @@ def _register_add(commands: Commands) -> Parser:
 
 def local_keys() -> Keys:
     """The keys of whoever runs the command."""
-    return Keys(Paths.from_environment(os.environ).hub_keys, asked_passphrase)
+    return Keys(Paths.from_environment(os.environ).hub_keys, cache(asked_passphrase))
 
 
 def _generate(arguments: argparse.Namespace) -> int:

@@ -52,6 +52,8 @@ def plan_as_json(plan: "Plan", outcome: "Outcome") -> dict[str, object]:
 
 def _change_lines(change: Change) -> Iterator[str]:
     by = f"signed by {change.key}" if change.key else "not signed"
+    if change.key and not change.is_stated:
+        by = f"{by}, says the hub"
     owner = f", published by {on_one_line(change.owner)}" if change.owner else ""
     if change.after is None:
         yield f"- {change.name}@{change.before}"
@@ -94,6 +96,7 @@ def _change_as_json(change: Change) -> dict[str, object]:
         "before": change.before,
         "after": change.after,
         "key_fingerprint": change.key,
+        "checked": change.is_stated,
         "owner": change.owner,
         "added": list(change.added.values()),
         "removed": list(change.removed),

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from redlane.errors import LoadError, RedlaneError, UsageError
 from redlane.hubclient import Dependency, HubRefusedError, HubUnavailableError, Release
 from redlane.hubclient.keys import DEFAULT_NAME
 from redlane.hubclient.signing import canonical, content_hash, signed
+from redlane.hubclient.statement import stating
 from redlane.model.problem import Severity
 from redlane.policies.files import read_file
 from redlane.wire.strict_json import JsonError, parse_json
@@ -140,7 +141,8 @@ def _push(arguments: argparse.Namespace) -> int:
     )
     with hub_of(arguments, as_somebody=True) as hub:
         if arguments.sign is not None:
-            release = signed(release, local_keys().find(arguments.sign))
+            key = local_keys().find(arguments.sign)
+            release = replace(signed(release, key), schema=stating(release, key))
         made = hub.publish(release)
         if made.content_hash != content_hash(release.content):
             raise HubUnavailableError(

@@ -250,6 +250,9 @@ def _carry_out(
             print_note(f"{_doubt(each)}: it would be asked, or --trust-new")
         return exit_codes.OK
     trust = _settled(arguments, home.trust, unclear)
+    trust = trust.stating(
+        {each.key for each in plan.changes if each.key and each.is_stated}
+    )
     agreed("Change this?", yes=arguments.yes)
     _install(home, plan, trust)
     print_note("done; it is in force after: redlane session reload")
@@ -307,29 +310,34 @@ def _settled(
 
     Raises RefusedError for what nobody says yes to.
     """
+    from redlane.sharing.vetting import Reason  # noqa: PLC0415  # much to load
+
     for each in unclear:
-        what = _doubt(each)
-        question = f"{what}. Take it all the same?"
-        if each.fingerprint:
-            question = f"{what}. Trust this key?"
+        is_new = each.reason is Reason.NEW_KEY
+        question = "Trust this key?" if is_new else "Take it all the same?"
+        question = f"{_doubt(each)}. {question}"
         if not arguments.trust_new and not is_agreed(question, flag="--trust-new"):
             raise RefusedError("nothing was done")
-        if each.fingerprint:
+        if is_new and each.key:
             owners = dict.fromkeys(of.owner for of in each.artifacts)
-            trust = trust.trusting(each.fingerprint, _some([*owners]))
-            print_note(f"{each.fingerprint} is trusted from now on")
+            trust = trust.trusting(each.key, _some([*owners]))
+            print_note(f"{each.key} is trusted from now on")
     return trust
 
 
 def _doubt(doubt: "Doubt") -> str:
+    from redlane.sharing.vetting import Reason  # noqa: PLC0415  # much to load
+
     names = _some([f"{each.name}@{each.version}" for each in doubt.artifacts])
     owners = _some([*dict.fromkeys(each.owner for each in doubt.artifacts)])
-    if doubt.fingerprint is None:
-        return f"{names}, which the hub says is of {owners}, is not signed"
-    return (
-        f"{names}, which the hub says is of {owners}, is signed by "
-        f"{doubt.fingerprint}, which is not trusted here"
-    )
+    by = f"is signed by {doubt.key}" + ("" if doubt.is_stated else ", says the hub")
+    why = {
+        Reason.UNSIGNED: "is not signed",
+        Reason.NEW_KEY: f"{by}: a key that is not trusted here",
+        Reason.UNSTATED: f"{by}, but lacks what else by this key has: a signature that "
+        "can be checked here",
+    }[doubt.reason]
+    return f"{names}, which the hub says is of {owners}, {why}"
 
 
 def _some(names: list[str]) -> str:
