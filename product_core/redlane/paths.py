@@ -148,6 +148,11 @@ class Paths:
         return self.home / "hub-trust.json"
 
     @property
+    def hub_subscription(self) -> Path:
+        """The file of the last status of a subscription."""
+        return self.home / "hub-subscription.json"
+
+    @property
     def models(self) -> Path:
         """The directory of installed classifier models."""
         return self.home / "models"

@@ -51,6 +51,7 @@ COMMANDS = (
     CommandEntry("events", "events", "show what was judged"),
     CommandEntry("hub", "hub", "share policies through a hub"),
     CommandEntry("ca", "ca", "the certificate authority of TLS interception"),
+    CommandEntry("subscription", "subscription", "show the account's subscription"),
     CommandEntry("plugins", "plugins", "list the plugins that were found"),
     CommandEntry("completion", "completion", "print a completion script for a shell"),
 )

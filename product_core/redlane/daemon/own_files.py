@@ -27,7 +27,7 @@ def own_files_of(paths: Paths) -> OwnFiles:
         paths.pins,
     )
     closed = (
-        *(paths.logs, paths.hub_logins, paths.hub_keys),
+        *(paths.logs, paths.hub_logins, paths.hub_keys, paths.hub_subscription),
         *(paths.run / KEY, paths.run / f".{KEY}.new"),
         *(paths.authority / "key.pem", paths.authority / "key.pem.new"),
     )

@@ -181,6 +181,11 @@ class Hub:
         "the address of the hub that redlane hub asks",
         default=None,
     )
+    subscription_key: str | None = _setting(
+        Kind.NAME,
+        "the key that signs subscription statuses, as redlane-hub keys prints it",
+        default=None,
+    )
     require_signature: bool = _setting(
         Kind.BOOLEAN,
         "take nothing from a hub but what is signed so that it can be checked here",
