@@ -77,12 +77,17 @@ def _check(arguments: argparse.Namespace) -> int:
     from redlane.policies.check import compile_errors  # noqa: PLC0415  # as above
     from redlane.policies.loading import load  # noqa: PLC0415  # as above
     from redlane.policies.traffic import with_proxy  # noqa: PLC0415  # as above
+    from redlane.policy_tests.findings import (  # noqa: PLC0415  # as above
+        findings_of_tests,
+    )
     from redlane.sharing.verifying import findings_of  # noqa: PLC0415  # as above
 
     paths = Paths.from_environment(os.environ)
     loaded = load(paths, find_plugins())
     loaded = replace(loaded, findings=(*loaded.findings, *findings_of(paths)))
     loaded = with_proxy(loaded, None if proxy_command() else MISSING)
+    of_tests = findings_of_tests(paths, loaded)
+    loaded = replace(loaded, findings=(*loaded.findings, *of_tests))
     errors = (*loaded.errors, *compile_errors(loaded))
     if arguments.json:
         _print_as_json(loaded, errors)

@@ -39,6 +39,7 @@ COMMANDS = (
     CommandEntry("shell", "shell", "a shell whose every command is judged"),
     CommandEntry("validate", "validate", "judge one piece of content"),
     CommandEntry("config", "config", "check policies, roles and settings"),
+    CommandEntry("test", "policy_test", "run the tests that policies carry"),
     CommandEntry("init", "init", "write the starter policies and roles"),
     CommandEntry("start", "daemon", "start the daemon"),
     CommandEntry("stop", "daemon", "stop the daemon"),
@@ -50,8 +51,8 @@ COMMANDS = (
     CommandEntry("review", "review", "decide what the yellow lane holds"),
     CommandEntry("events", "events", "show what was judged"),
     CommandEntry("hub", "hub", "share policies through a hub"),
-    CommandEntry("ca", "ca", "the certificate authority of TLS interception"),
     CommandEntry("subscription", "subscription", "show the account's subscription"),
+    CommandEntry("ca", "ca", "the certificate authority of TLS interception"),
     CommandEntry("plugins", "plugins", "list the plugins that were found"),
     CommandEntry("completion", "completion", "print a completion script for a shell"),
 )

@@ -53,7 +53,9 @@ def _table(*fields: Field) -> Table:
         Field("description", Kind.STRING, "what it is for"),
         Field("reason", Kind.STRING, "what a person is told when it applies"),
         Field("suggestion", Kind.STRING, "what to do instead"),
-        Field("tests", Kind.ANY, "examples; not read by the daemon"),
+        Field(
+            "tests", Kind.ANY, "what it must match, and what not; redlane test runs it"
+        ),
         Field("tags", Kind.STRINGS, "words to search by"),
         Field("$schema", Kind.STRING, "the JSON Schema that an editor checks it by"),
     )

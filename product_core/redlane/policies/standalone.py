@@ -4,11 +4,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from redlane.model.problem import Finding, Severity
+from redlane.paths import Paths
 from redlane.plugins import Plugins
 from redlane.policies.parsing import parse_policy
-from redlane.policies.sources import Entry, read_file_entries
+from redlane.policies.plugin_settings import settings_tables, with_settings
+from redlane.policies.ruleset import RuleSet
+from redlane.policies.settings import parse_settings
+from redlane.policies.sources import Entry, read_file_entries, read_sources
 
-__all__ = ["read_policies"]
+__all__ = ["read_policies", "ruleset_of"]
 
 
 def read_policies(
@@ -18,6 +22,16 @@ def read_policies(
     findings: list[Finding] = []
     entries = [each for path in files for each in read_file_entries(path, findings)]
     return entries, [*findings, *_problems(entries, plugins)]
+
+
+def ruleset_of(entries: Sequence[Entry], plugins: Plugins, paths: Paths) -> RuleSet:
+    """The policies among them that load, without roles; with the settings of a home."""
+    given = read_sources(paths).settings
+    settings, _ = parse_settings(given, str(paths.settings), settings_tables(plugins))
+    plugins = with_settings(plugins, settings.plugins, paths.home)
+    parsed = (parse_policy(each, order, plugins) for order, each in enumerate(entries))
+    found = [each.policy for each in parsed if each.policy]
+    return RuleSet(found, (), plugins.match_types, "")
 
 
 def _problems(entries: Sequence[Entry], plugins: Plugins) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """`redlane hub push|yank|unyank|endorse`: what one shares, and vouches for."""
 
 import argparse
+import os
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,11 +18,16 @@ from redlane.hubclient.keys import DEFAULT_NAME
 from redlane.hubclient.signing import canonical, content_hash, signed
 from redlane.hubclient.statement import stating
 from redlane.model.problem import Severity
+from redlane.paths import Paths
 from redlane.policies.files import read_file
+from redlane.sharing.errors import RefusedError
 from redlane.wire.strict_json import JsonError, parse_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redlane.hubclient import Hub
+    from redlane.policies.sources import Entry
 
 __all__ = ["register"]
 
@@ -179,7 +185,28 @@ def _content(arguments: argparse.Namespace) -> object:
         raise UsageError("nothing is published: the files do not load")
     if not entries and not arguments.member:
         raise UsageError("nothing is published: the files hold no policies")
+    _require_passed(entries)
     return [each.value for each in entries]
+
+
+def _require_passed(entries: "Sequence[Entry]") -> None:
+    """Raise RefusedError where a policy is not what its own tests say."""
+    from redlane.cli.policy_test import result_line  # noqa: PLC0415  # much to load
+    from redlane.plugins import find_plugins  # noqa: PLC0415  # as above
+    from redlane.policies.standalone import ruleset_of  # noqa: PLC0415  # as above
+    from redlane.policy_tests.cases import cases_of  # noqa: PLC0415  # as above
+    from redlane.policy_tests.running import run_cases  # noqa: PLC0415  # as above
+    from redlane.policy_tests.selecting import own_cases  # noqa: PLC0415  # as above
+
+    paths = Paths.from_environment(os.environ)
+    ruleset = ruleset_of(entries, find_plugins(), paths)
+    cases, wrong = cases_of(entries)
+    failed = [f"{each.subject}: {each.message}" for each in wrong]
+    results = run_cases(ruleset, own_cases(cases, ruleset.policies))
+    failed += [result_line(each) for each in results if not each.passed]
+    if failed:
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        raise RefusedError(f"nothing is published: a test fails{more}: {failed[0]}")
 
 
 def _read(path: Path) -> object:

@@ -1,0 +1,1 @@
+"""The tests that policies carry: read, run, and tried for what they would notice."""
