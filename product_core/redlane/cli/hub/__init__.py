@@ -2,6 +2,7 @@
 
 from redlane.cli.hub import (
     account,
+    credentials,
     finding,
     keys,
     locked,
@@ -30,6 +31,7 @@ def register(commands: Commands) -> None:
         """,
     )
     account.register(group)
+    credentials.register(group)
     finding.register(group)
     pulling.register(group)
     locked.register(group)

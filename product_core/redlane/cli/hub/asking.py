@@ -12,6 +12,7 @@ __all__ = [
     "asked_passphrase",
     "is_agreed",
     "new_passphrase",
+    "read_line",
     "read_password",
 ]
 
@@ -31,14 +32,23 @@ def is_agreed(question: str, *, flag: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def read_password(*, from_stdin: bool, is_new: bool) -> str:
+def read_password(*, from_stdin: bool, is_new: bool, asked: str = "password") -> str:
     """The password, from standard input or a terminal; a new one is asked twice."""
     if from_stdin:
-        try:
-            return sys.stdin.buffer.readline().decode().rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise UsageError("the password on standard input is not UTF-8") from error
-    return _secret("password", is_new=is_new, instead="use --password-stdin")
+        return _line(asked)
+    return _secret(asked, is_new=is_new, instead="use --password-stdin")
+
+
+def read_line(asked: str, *, from_stdin: bool) -> str:
+    """Something secret that is not typed but copied, so that it is asked once."""
+    return read_password(from_stdin=from_stdin, is_new=False, asked=asked).strip()
+
+
+def _line(asked: str) -> str:
+    try:
+        return sys.stdin.buffer.readline().decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the {asked} on standard input is not UTF-8") from error
 
 
 def new_passphrase() -> str:
