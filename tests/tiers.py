@@ -19,6 +19,15 @@ TESTS = Path(__file__).parent
 
 THOROUGH = (
     "attack/*",
+    "core/hubclient/test_hub_asked.py",
+    "core/hubclient/test_hub_crashes.py",
+    "core/hubclient/test_hub_credentials.py",
+    "core/hubclient/test_hub_holes.py",
+    "core/hubclient/test_hub_meanwhile.py",
+    "core/hubclient/test_hub_nonsense.py",
+    "core/hubclient/test_hub_own_files.py",
+    "core/hubclient/test_hub_shown.py",
+    "core/hubclient/test_hub_tokens.py",
     "core/test_decoding_hostile.py",
     "core/test_proxy_authority.py",
     "core/test_restrictions_many.py",

@@ -34,7 +34,7 @@ def write_atomically(
             else:
                 target.hardlink_to(temporary)
                 temporary.unlink()
-        except OSError:
+        except BaseException:
             temporary.unlink(missing_ok=True)
             raise
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import pytest
 from core.test_starter import starter
 
 from redlane.cli.starter import STARTER, write_starter
@@ -102,11 +103,13 @@ def test_each_policy_is_missed_by_its_own_tests_in_each_of_its_roles() -> None:
     assert unnoticed == UNNOTICED
 
 
+@pytest.mark.slow
 def test_the_policy_of_the_model_carries_tests_that_pass(tmp_path: Path) -> None:
     write_starter(tmp_path, replace=False, with_model=True)
     cases = carried_in(tmp_path)[MODEL_POLICY]
 
     ruleset = load(paths(tmp_path), find_plugins()).ruleset
+    run_cases(ruleset, cases[:1])  # which starts the model, and may take too long
     found = run_cases(ruleset, cases)
 
     assert is_whole(cases, {"developer", "strict"})

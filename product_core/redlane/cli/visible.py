@@ -4,12 +4,15 @@ What is approved must be what is seen: no escape sequence may paint over a line,
 carriage return hide its beginning, no invisible letter stand between visible ones.
 """
 
+import re
 import unicodedata
 
 from redlane.model.unseen import first_unseen
 
-__all__ = ["on_one_line", "visible"]
+__all__ = ["on_one_line", "shortened", "visible"]
 
+_LONGEST = 80
+_GAP = re.compile(" {9,}")
 _HIDDEN_CATEGORIES = frozenset({"Cf", "Co", "Cn"})
 """Beside the table: what another Unicode has, and what each font draws as it likes."""
 
@@ -24,8 +27,18 @@ def visible(text: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """The same, with line ends and tabs written out as well."""
-    return visible(text).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
+    """The same, with line ends, tabs and long runs of spaces written out as well.
+
+    A terminal breaks lines: after enough spaces anything begins one.
+    """
+    line = visible(text).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
+    return _GAP.sub(lambda found: f"⟨{len(found[0])} spaces⟩", line)
+
+
+def shortened(text: str) -> str:
+    """Its beginning on one line, where more would hide what comes after it."""
+    shown = on_one_line(text[: _LONGEST + 1])
+    return shown if len(text) <= _LONGEST else f"{on_one_line(text[:_LONGEST])}…"
 
 
 def _shown(letter: str) -> str:

@@ -23,7 +23,8 @@ class Change:
     """What becomes of one artifact; a version is None where it is not here.
 
     `key` is the fingerprint that it is signed by, `is_stated` tells that this was
-    checked here, and `owner` is whose the hub says it is.
+    checked here, and `owner` is whose the hub says it is. `needs` are
+    names and versions that a version which stays did not need before.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Change:
     key: str | None
     is_stated: bool
     owner: str | None
+    needs: tuple[tuple[str, str], ...]
     added: Policies
     removed: Policies
     changed: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
@@ -40,7 +42,7 @@ class Change:
     def is_any(self) -> bool:
         """Whether anything changes."""
         differs = self.before != self.after
-        return differs or bool(self.added or self.removed or self.changed)
+        return differs or bool(self.needs or self.added or self.removed or self.changed)
 
     @property
     def arriving(self) -> dict[str, Mapping[str, Any]]:
@@ -48,7 +50,7 @@ class Change:
         return {**self.added, **{name: new for name, (_, new) in self.changed.items()}}
 
 
-def change_of(  # what a change consists of
+def change_of(  # noqa: PLR0913  # what a change consists of
     name: str,
     *,
     before: str | None = None,
@@ -56,6 +58,7 @@ def change_of(  # what a change consists of
     key: str | None = None,
     is_stated: bool = False,
     owner: str | None = None,
+    needs: tuple[tuple[str, str], ...] = (),
     old: Policies | None = None,
     new: Policies | None = None,
 ) -> Change:
@@ -68,6 +71,7 @@ def change_of(  # what a change consists of
         key,
         is_stated,
         owner,
+        needs,
         added={each: new[each] for each in new if each not in old},
         removed={each: old[each] for each in old if each not in new},
         changed={

@@ -44,19 +44,20 @@ def by_id(content: object) -> Policies:
     return found
 
 
-def programs(policy: Mapping[str, Any]) -> str | None:
-    """The command line that a policy starts; None when it starts none."""
+def programs(policy: Mapping[str, Any]) -> list[str]:
+    """The command lines that a policy starts."""
     transform = policy.get("transform")
+    found = []
     if str(policy.get("type")).lower() == _PROGRAM:
-        return str(policy.get("pattern"))
+        found.append(str(policy.get("pattern")))
     if isinstance(transform, dict) and str(transform.get("type")).lower() == _PROGRAM:
-        return str(transform.get("command"))
-    return None
+        found.append(str(transform.get("command")))
+    return found
 
 
 def runs_programs(policies: Policies) -> list[str]:
     """The ids of those that start a program."""
-    return [name for name, each in policies.items() if programs(each) is not None]
+    return [name for name, each in policies.items() if programs(each)]
 
 
 def _looks_like_policies(content: object) -> bool:

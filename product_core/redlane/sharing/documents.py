@@ -11,16 +11,19 @@ from redlane.errors import LoadError
 from redlane.policies.files import read_file
 from redlane.wire.strict_json import JsonError, parse_json
 
-__all__ = ["as_bytes", "digest_of", "read_document", "text", "texts"]
+__all__ = ["NONE_OF_OURS", "as_bytes", "digest_of", "read_document", "text", "texts"]
 
 T = TypeVar("T")
+
+NONE_OF_OURS = (AttributeError, KeyError, TypeError, ValueError)
+"""What reading raises for JSON that is of another form."""
 
 
 def read_document(path: Path, read: Callable[[dict[str, Any]], T], absent: T) -> T:
     """What `read` makes of a file's object of version 1; `absent` without a file.
 
-    `read` raises AttributeError, KeyError, TypeError or ValueError for what is none of
-    ours. Raises LoadError, which names the file.
+    `read` raises one of NONE_OF_OURS for anything else. Raises LoadError, which names
+    the file.
     """
     try:
         path.lstat()
@@ -32,7 +35,7 @@ def read_document(path: Path, read: Callable[[dict[str, Any]], T], absent: T) ->
         value = parse_json(read_file(path))
     except (LoadError, JsonError) as error:
         raise LoadError(f"{path}: {error}") from error
-    with suppress(AttributeError, KeyError, TypeError, ValueError):
+    with suppress(*NONE_OF_OURS):
         if value["version"] == 1:
             return read(value)
     raise LoadError(

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from redlane.hubclient import Artifact, HubRefusedError, HubUnavailableError
-from redlane.hubclient.signing import is_hash_of
+from redlane.hubclient.signing import canonical, is_hash_of
 from redlane.hubclient.statement import Standing, standing_of
 from redlane.sharing.errors import RefusedError
 from redlane.sharing.names import FINGERPRINT, NAME, VERSION
@@ -29,6 +29,8 @@ __all__ = [
 
 MOST_ARTIFACTS = 1000
 """The largest number of artifacts that are fetched together."""
+
+_MOST_CHARACTERS = 64 * 1024 * 1024
 
 Told = Callable[[int, int], None]
 """Is told how many artifacts of how many are here."""
@@ -53,7 +55,7 @@ def fetch(hub: "Hub", roots: Sequence[tuple[str, str]], tell: Told) -> Fetched:
         _want(wanted, name, version)
         for each in _resolved(hub, name, version):
             _want(wanted, *each)
-    required = set(roots)
+    required, total = set(roots), 0
     found: dict[str, Artifact] = {}
     missing: dict[str, HubRefusedError] = {}
     for number, (name, version) in enumerate(wanted.items(), 1):
@@ -65,6 +67,9 @@ def fetch(hub: "Hub", roots: Sequence[tuple[str, str]], tell: Told) -> Fetched:
             missing[name] = error
         else:
             needed = found[name].dependencies
+            total += len(canonical(found[name].content))
+            if total > _MOST_CHARACTERS:
+                raise RefusedError("these are more than 64 MB of policies")
             required |= {(e.name, e.version) for e in needed if e.required}
         tell(number, len(wanted))
     _require_all(roots, required, found, missing)

@@ -1,90 +1,28 @@
 """Putting things in place: all of them, or none.
 
-The policies change at once, since their directory changes its name with another one. A
-crash just after that leaves a lock that is not theirs: `redlane hub verify` says so,
-and the next pull puts it right.
+The policies change at once, since their directory changes its name with another one.
+What stands beside them is written just after that, and noted before: whoever comes
+after a crash finishes it.
 """
 
-import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from redlane.atomic import aside_of, exchange, make_directory, write_atomically
+from redlane.atomic import aside_of, exchange
 from redlane.errors import LoadError, RedlaneError
 from redlane.paths import Paths
 from redlane.policies.files import read_file
+from redlane.sharing.documents import digest_of
 from redlane.sharing.errors import RefusedError
+from redlane.sharing.journal import STAGED, Files, journaled, told, write
 from redlane.sharing.planning import Plan
 from redlane.sharing.trust import Trust
 
-__all__ = ["alone", "install", "keep_trust", "rehearsed"]
-
-_STAGED = ".hub-"
-
-
-@contextmanager
-def alone(paths: Paths) -> Iterator[None]:
-    """Nobody else changes what came from a hub meanwhile; makes the home.
-
-    Raises RefusedError when somebody does, RedlaneError for a home that is not to be
-    written.
-    """
-    with _told(paths.home):
-        make_directory(paths.policies, is_public=paths.is_system)
-        held = os.open(paths.home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise RefusedError(
-                f"another redlane hub is at work in {paths.home}: wait for it"
-            ) from error
-        _mend(paths)
-        yield
-    finally:
-        os.close(held)
-
-
-def _mend(paths: Paths) -> None:
-    """Undo what one that was cut short has left."""
-    aside = aside_of(paths.hub_policies)
-    with _told(aside):
-        if aside.exists() and not paths.hub_policies.exists():
-            aside.rename(paths.hub_policies)
-    for left in paths.policies.glob(f"{_STAGED}*"):
-        shutil.rmtree(left, ignore_errors=True)
-
-
-def _require_own(paths: Paths, plan: Plan) -> None:
-    """What is not ours is not lost: such a file, in the place of ours, is refused.
-
-    One that is what it is to be is ours: its lock was not written any more.
-    """
-    place = paths.hub_policies
-    if place.is_symlink() or (place.exists() and not place.is_dir()):
-        raise RefusedError(f"{place} is no directory: move it away")
-    there = [f"policies/hub/{each.name}" for each in _listed(place)]
-    there += [each for each in plan.files if (paths.home / each).exists()]
-    for path in dict.fromkeys(there):
-        is_ours = path in plan.former or _is(paths.home / path, plan.files.get(path))
-        if not is_ours:
-            raise RefusedError(
-                f"{paths.home / path} did not come from a hub: move it away"
-            )
-
-
-def _listed(directory: Path) -> list[Path]:
-    return sorted(directory.iterdir()) if directory.is_dir() else []
-
-
-def _is(path: Path, data: bytes | None) -> bool:
-    with suppress(LoadError):
-        return read_file(path) == data
-    return False
+__all__ = ["install", "keep_trust", "rehearsed"]
 
 
 @contextmanager
@@ -94,7 +32,7 @@ def rehearsed(paths: Paths, plan: Plan) -> Iterator[Path]:
     It is not in the home. Raises RedlaneError, and RefusedError for a file among those
     of the hub that is none of them.
     """
-    with _told(Path(tempfile.gettempdir())), _directory(None) as made:
+    with told(Path(tempfile.gettempdir())), _directory(None) as made:
         _stage(paths, plan, made)
         yield made
 
@@ -102,63 +40,67 @@ def rehearsed(paths: Paths, plan: Plan) -> Iterator[Path]:
 def install(paths: Paths, plan: Plan, trust: Trust | None) -> None:
     """Put all in place: policies, roles, trust if it is another one, and the lock.
 
-    Raises RedlaneError, and then everything is what it was.
+    Nobody else may be at work (`alone`). Raises RedlaneError, and then everything is
+    what it was.
     """
-    with _told(paths.policies), _directory(paths.policies) as made:
+    _require_unchanged(paths, plan)
+    with told(paths.policies), _directory(paths.policies) as made:
         _stage(paths, plan, made)
         for each in made.iterdir():
             _flush(each)
-        _put(made, paths.hub_policies)
-        try:
-            _write_all(paths, _others(paths, plan, trust))
-        except OSError:
-            _take_back(made, paths.hub_policies)
-            raise
+        with (
+            journaled(paths, _others(plan, trust)) as write_others,
+            _swapped(made, paths.hub_policies),
+        ):
+            _flush(paths.policies)
+            write_others()
     with suppress(OSError):  # there are files in it, as a rule
         paths.hub_policies.rmdir()
 
 
 def keep_trust(paths: Paths, trust: Trust) -> None:
     """Write the trusted keys; raises RedlaneError."""
-    with _told(paths.hub_trust):
-        _write(paths, paths.hub_trust, trust.as_bytes())
+    with told(paths.hub_trust):
+        write(paths, paths.hub_trust, trust.as_bytes())
 
 
-def _others(paths: Paths, plan: Plan, trust: Trust | None) -> dict[Path, bytes | None]:
+def _require_unchanged(paths: Paths, plan: Plan) -> None:
+    """What was shown must be what changes."""
+    for path, digest in plan.seen.items():
+        file, now = paths.home / path, None
+        with suppress(LoadError):
+            now = digest_of(read_file(file))
+        if now != digest:
+            raise RefusedError(f"{file} has changed meanwhile: try again")
+
+
+def _require_own(paths: Paths, plan: Plan) -> None:
+    """What is not ours is not lost: such a file, in the place of ours, is refused."""
+    place = paths.hub_policies
+    if place.is_symlink() or (place.exists() and not place.is_dir()):
+        raise RefusedError(f"{place} is no directory: move it away")
+    for file in sorted(place.iterdir()) if place.is_dir() else ():
+        path = f"{file.relative_to(paths.home)}"
+        if path not in plan.former and not _is(file, plan.files.get(path)):
+            raise RefusedError(f"{file} did not come from a hub: move it away")
+
+
+def _is(path: Path, data: bytes | None) -> bool:
+    with suppress(LoadError):
+        return read_file(path) == data
+    return False
+
+
+def _others(plan: Plan, trust: Trust | None) -> Files:
     """What there is beside the policies, the lock last; None is to be removed."""
-    roles = {k: data for k, data in plan.files.items() if k.startswith("roles/")}
-    files: dict[Path, bytes | None] = {paths.home / k: roles[k] for k in roles}
-    files |= {paths.home / each: None for each in plan.gone}
+    files: dict[str, bytes | None] = {
+        path: data for path, data in plan.files.items() if path.startswith("roles/")
+    }
+    files |= dict.fromkeys(plan.gone)
     if trust is not None:
-        files[paths.hub_trust] = trust.as_bytes()
-    files[paths.hub_lock] = plan.lock.as_bytes()
+        files["hub-trust.json"] = trust.as_bytes()
+    files["hub.lock"] = plan.lock.as_bytes()
     return files
-
-
-def _write_all(paths: Paths, files: Mapping[Path, bytes | None]) -> None:
-    """Write and remove files; raises OSError, and then they are what they were."""
-    before: dict[Path, bytes | None] = {}
-    try:
-        for target, data in files.items():
-            before[target] = target.read_bytes() if target.exists() else None
-            _place(paths, target, data)
-        _flush(paths.policies)
-    except OSError:
-        for target, data in before.items():
-            with suppress(OSError):  # there is nothing more to be done about it
-                _place(paths, target, data)
-        raise
-
-
-def _place(paths: Paths, target: Path, data: bytes | None) -> None:
-    if data is None:
-        target.unlink(missing_ok=True)
-    else:
-        _write(paths, target, data)
-
-
-def _write(paths: Paths, target: Path, data: bytes) -> None:
-    write_atomically(target, data, is_public=paths.is_system)
 
 
 def _flush(path: Path) -> None:
@@ -172,7 +114,7 @@ def _flush(path: Path) -> None:
 
 @contextmanager
 def _directory(parent: Path | None) -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix=_STAGED, dir=parent))
+    made = Path(tempfile.mkdtemp(prefix=STAGED, dir=parent))
     try:
         yield made
     finally:
@@ -203,25 +145,41 @@ def _read(path: Path) -> bytes:
         raise RedlaneError(f"{path}: {error}") from error
 
 
-def _put(made: Path, place: Path) -> None:
+@contextmanager
+def _swapped(made: Path, place: Path) -> Iterator[None]:
+    """Have `made` in the place of another directory, or of none.
+
+    With whatever is raised, also midway, the other one is there again.
+    """
+    before = _inode(place)
+    try:
+        _swap(made, place)
+        yield
+    except BaseException:
+        if _inode(place) != before:
+            _swap_back(made, place, before)
+        raise
+
+
+def _swap(made: Path, place: Path) -> None:
     if place.exists():
         exchange(made, place)
     else:
         made.rename(place)
 
 
-def _take_back(made: Path, place: Path) -> None:
-    if made.exists():
-        exchange(made, place)
+def _swap_back(made: Path, place: Path, before: int | None) -> None:
+    aside = aside_of(place)
+    if aside.exists():
+        if place.exists():
+            place.rename(made)
+        aside.rename(place)
+    elif before is None:
+        place.rename(made)
     else:
-        shutil.rmtree(place)
+        exchange(made, place)
 
 
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Say what cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        where = error.filename or path
-        raise RedlaneError(f"{where}: {error.strerror or error}") from error
+def _inode(path: Path) -> int | None:
+    """By which a directory is known, whatever its name; None when there is none."""
+    return path.stat().st_ino if path.exists() else None

@@ -13,7 +13,7 @@ from redlane.sharing.documents import as_bytes, read_document, text, texts
 from redlane.sharing.errors import RefusedError
 from redlane.sharing.names import FINGERPRINT, NAME, VERSION
 
-__all__ = ["Lock", "Locked", "policy_file", "read_lock", "role_file"]
+__all__ = ["Lock", "Locked", "lock_of", "policy_file", "read_lock", "role_file"]
 
 _FILE = re.compile(rf"(?:policies/hub|roles)/{NAME.pattern}\.json")
 
@@ -45,17 +45,24 @@ class Locked:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """All of them by their names, and the hub they are from; "" before the first."""
+    """All of them by their names, and the hub they are from; "" before the first.
+
+    `asked` are those that somebody has asked for, although others need them too.
+    """
 
     hub: str = ""
     artifacts: Mapping[str, Locked] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
 
     @property
     def roots(self) -> list[str]:
-        """What no other one needs: what was asked for.
+        """What was asked for, and what no other one needs."""
+        asked = [each for each in self.asked if each in self.artifacts]
+        return list(dict.fromkeys((*asked, *self.tops)))
 
-        Of those that need each other it is the first.
-        """
+    @property
+    def tops(self) -> list[str]:
+        """What no other one needs; of those that need each other it is the first."""
         needed = {
             name
             for other, each in self.artifacts.items()
@@ -96,6 +103,11 @@ class Lock:
                 waiting += self.artifacts[name].dependencies.keys() & self.artifacts
         return found
 
+    def asking(self, roots: Iterable[str]) -> "Lock":
+        """The same, in which these were asked for."""
+        asked = {each for each in roots if each in self.artifacts} - {*self.tops}
+        return Lock(self.hub, self.artifacts, tuple(sorted(asked)))
+
     def only(self, names: Collection[str]) -> "Lock":
         """These alone, by their names."""
         kept = {each: self.artifacts[each] for each in sorted(names)}
@@ -116,12 +128,13 @@ class Lock:
     def as_bytes(self) -> bytes:
         """The file."""
         found = {name: asdict(each) for name, each in sorted(self.artifacts.items())}
-        return as_bytes({"version": 1, "hub": self.hub, "artifacts": found})
+        asked = {"asked": sorted(self.asked)} if self.asked else {}
+        return as_bytes({"version": 1, "hub": self.hub, **asked, "artifacts": found})
 
 
 def read_lock(path: Path) -> Lock:
     """What a file says; an empty lock without one. Raises LoadError."""
-    return read_document(path, _lock, Lock())
+    return read_document(path, lock_of, Lock())
 
 
 def policy_file(name: str) -> str:
@@ -134,11 +147,19 @@ def role_file(role: str) -> str:
     return f"roles/{role}.json"
 
 
-def _lock(document: dict[str, Any]) -> Lock:
-    artifacts = document["artifacts"]
-    _require(NAME, artifacts)
+def lock_of(document: dict[str, Any]) -> Lock:
+    """The lock that a file holds; raises what `read_document` wants for anything else.
+
+    Files of policies are their artifact's own, and bear its name.
+    """
+    artifacts, asked = document["artifacts"], document.get("asked", [])
+    _require(NAME, [*artifacts, *asked])
     found = {name: _locked(each) for name, each in artifacts.items()}
-    return Lock(text(document["hub"]), found)
+    for name, each in found.items():
+        _require(_FILE, each.files)
+        if {*each.files} - {*each.role_files} - {policy_file(name)}:
+            raise ValueError
+    return Lock(text(document["hub"]), found, tuple(asked))
 
 
 def _locked(document: dict[str, Any]) -> Locked:

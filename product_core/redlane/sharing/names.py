@@ -18,7 +18,7 @@ VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 """A SHA-256 in hexadecimal, of a key or of a content."""
 
-_NUMBERS = re.compile(r"v?([0-9]+(?:\.[0-9]+)*)")
+_NUMBERS = re.compile(r"v?([0-9]+(?:[.-][0-9]+)*)")
 
 
 def reference(named: str) -> tuple[str, str | None]:
@@ -38,13 +38,23 @@ def checked_fingerprint(text: str) -> str:
 
 
 def is_older(version: str, other: str) -> bool:
-    """Whether a version is older by its numbers; False when it has others as well."""
-    one, two = _NUMBERS.fullmatch(version), _NUMBERS.fullmatch(other)
-    return bool(one and two and _numbers(one[1]) < _numbers(two[1]))
+    """Whether a version is older by the numbers that both begin with.
+
+    With the same ones a version that says more after `-` comes before one that does
+    not: it is a preview of it. False where this cannot be told.
+    """
+    one, two = _NUMBERS.match(version), _NUMBERS.match(other)
+    if not one or not two:
+        return False
+    numbers = _numbers(one[1]), _numbers(two[1])
+    if numbers[0] != numbers[1]:
+        return numbers[0] < numbers[1]
+    rest = version[one.end() :], other[two.end() :]
+    return rest[0].startswith("-") and not rest[1]
 
 
 def _numbers(text: str) -> list[int]:
-    found = [int(each) for each in text.split(".")]
+    found = [int(each) for each in re.split("[.-]", text)]
     while found and not found[-1]:
         found.pop()
     return found

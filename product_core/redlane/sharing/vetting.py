@@ -72,20 +72,42 @@ def refusal(
 def doubts(
     artifacts: Mapping[str, Artifact], lock: Lock, trust: Trust
 ) -> tuple[Doubt, ...]:
-    """What is signed by keys that are not trusted, and what nobody vouches for."""
+    """What is signed by keys that are not trusted, and what nobody vouches for.
+
+    Raises RefusedError for something new by a key in whose place another is trusted.
+    """
     stating = {each.key_fingerprint for each in artifacts.values() if is_stated(each)}
     trust = trust.stating({key for key in stating if key})
     found: dict[tuple[Reason, str | None, bool], list[Artifact]] = {}
     for name, each in artifacts.items():
-        if reason := _doubt(each, lock.artifacts.get(name), trust):
+        needed = {e.name: e.version for e in each.dependencies if e.name in artifacts}
+        now = Locked(each.version, each.content_hash, None, needed, {})
+        is_here = _is_here(now, lock.artifacts.get(name))
+        _require_in_use(each, trust, is_here=is_here)
+        if reason := _doubt(each, trust, is_here=is_here):
             key = each.key_fingerprint if each.signed else None
             found.setdefault((reason, key, is_stated(each)), []).append(each)
     return tuple(Doubt(*what, tuple(of)) for what, of in found.items())
 
 
-def _doubt(artifact: Artifact, locked: Locked | None, trust: Trust) -> Reason | None:
-    here = (locked.version, locked.content_hash) if locked else None
-    is_here = here == (artifact.version, artifact.content_hash)
+def _require_in_use(artifact: Artifact, trust: Trust, *, is_here: bool) -> None:
+    key = artifact.key_fingerprint or ""
+    if artifact.signed and key in trust.replaced and not is_here:
+        raise RefusedError(
+            f"{artifact.name}@{artifact.version} is signed by {key}, in whose place "
+            f"{trust.replaced[key]} is trusted"
+        )
+
+
+def _is_here(now: Locked, locked: Locked | None) -> bool:
+    """Whether it is what is locked, with what it needs."""
+    return locked is not None and (
+        (now.version, now.content_hash, {**now.dependencies})
+        == (locked.version, locked.content_hash, {**locked.dependencies})
+    )
+
+
+def _doubt(artifact: Artifact, trust: Trust, *, is_here: bool) -> Reason | None:
     key = artifact.key_fingerprint
     if not artifact.signed or key is None:
         return None if is_here else Reason.UNSIGNED

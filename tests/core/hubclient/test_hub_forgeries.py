@@ -195,7 +195,7 @@ def test_a_person_may_take_what_is_not_stated(
     done, asked = me.typing(*UPDATE, "--yes", answers=(answer,))
     assert done == code, asked
     by = f"is signed by {HERS}, says the hub, but lacks what else by this key has"
-    assert f"{NAME}@3, which the hub says is of ada@example.org, {by}" in asked
+    assert f"{NAME}@3, which the hub says is of 'ada@example.org', {by}" in asked
     assert "Take it all the same? [y/N]" in asked
     assert me.lock[NAME]["version"] == ("3" if answer == "y" else "2")
     assert me.told("trusted")[0]["states"] is True

@@ -111,7 +111,7 @@ def test_what_a_replaced_key_has_signed_stays(
     me.ok("trust", fingerprint_of(new), "--replaces", fingerprint_of(old))
     me.refused(0, "everything is as it was", "update")
     ada.publish(f"{name}-2@1", key=old)
-    me.refused(1, "say --trust-new", "pull", f"{name}-2", "--yes")
+    me.refused(1, "in whose place", "pull", f"{name}-2", *GO)
 
 
 def test_signed_does_not_become_unsigned(ada: Person, me: Person, name: str) -> None:

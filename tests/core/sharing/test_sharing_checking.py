@@ -8,6 +8,8 @@ import pytest
 from core.policy_home import PLUGINS, PolicyHome, regex, simple
 
 from redlane.sharing.checking import Outcome, outcome
+from redlane.sharing.lock import Lock
+from redlane.sharing.planning import Plan
 
 NEW = simple("new")
 
@@ -38,7 +40,8 @@ def role(name: str, *policies: str) -> dict[str, bytes]:
 def result(
     home: PolicyHome, made: Path, roles: dict[str, bytes] | None = None, *gone: str
 ) -> Outcome:
-    return outcome(home.paths, made, roles or {}, gone, PLUGINS)
+    plan = Plan(Lock(), "", {}, roles or {}, gone, changes=())
+    return outcome(home.paths, made, plan, PLUGINS)
 
 
 def told(found: Outcome) -> list[tuple[str, str]]:
@@ -50,7 +53,7 @@ def test_an_empty_home_takes_policies_and_their_role(
     home: PolicyHome, made: Path
 ) -> None:
     assert result(home, made, role("dev", "new")) == Outcome(
-        (), (), is_legacy_lost=False
+        (), (), (), (), is_legacy_lost=False
     )
 
 
@@ -58,7 +61,7 @@ def test_a_home_takes_what_does_not_break_it(home: PolicyHome, made: Path) -> No
     home.policies(simple("own"))
     home.role("mine", "own")
     assert result(home, made, role("dev", "new")) == Outcome(
-        (), (), is_legacy_lost=False
+        (), (), (), (), is_legacy_lost=False
     )
 
 
@@ -171,7 +174,7 @@ def test_an_error_that_was_there_before_is_not_blamed(
 ) -> None:
     home.write(file, value)
     assert home.load().errors
-    assert result(home, made) == Outcome((), (), is_legacy_lost=False)
+    assert result(home, made) == Outcome((), (), (), (), is_legacy_lost=False)
 
 
 def test_a_dangling_role_is_not_blamed_where_a_better_name_comes(

@@ -68,31 +68,39 @@ def test_no_policies_have_no_ids() -> None:
     assert by_id([]) == {}
 
 
-PROGRAMS: dict[str, tuple[dict[str, Any], str | None]] = {
-    "match": ({"type": "Executable", "pattern": "check --it"}, "check --it"),
-    "match, however it is spelled": ({"type": "eXECUTABLE", "pattern": "x"}, "x"),
-    "match of nothing": ({"type": "Executable"}, "None"),
+PROGRAMS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "match": ({"type": "Executable", "pattern": "check --it"}, ["check --it"]),
+    "match, however it is spelled": ({"type": "eXECUTABLE", "pattern": "x"}, ["x"]),
+    "match of nothing": ({"type": "Executable"}, ["None"]),
     "transform": (
         {"type": "Regex", "transform": {"type": "Executable", "command": "sed"}},
-        "sed",
+        ["sed"],
     ),
     "transform, however it is spelled": (
         {"type": "Regex", "transform": {"type": "EXECUTABLE", "command": "sed"}},
-        "sed",
+        ["sed"],
     ),
-    "simple": ({"type": "Simple", "pattern": "Executable"}, None),
-    "regex transform": ({"type": "Regex", "transform": {"type": "Regex"}}, None),
-    "transform that is none": ({"type": "Regex", "transform": ["Executable"]}, None),
-    "type that is none": ({"type": ["Executable"]}, None),
-    "nothing": ({}, None),
+    "simple": ({"type": "Simple", "pattern": "Executable"}, []),
+    "regex transform": ({"type": "Regex", "transform": {"type": "Regex"}}, []),
+    "transform that is none": ({"type": "Regex", "transform": ["Executable"]}, []),
+    "type that is none": ({"type": ["Executable"]}, []),
+    "nothing": ({}, []),
+    "both": (
+        {
+            "type": "Executable",
+            "pattern": "true",
+            "transform": {"type": "Executable", "command": "sed"},
+        },
+        ["true", "sed"],
+    ),
 }
 
 
-@pytest.mark.parametrize(("policy", "command"), PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize(("policy", "commands"), PROGRAMS.values(), ids=PROGRAMS)
 def test_a_policy_that_starts_a_program_says_which(
-    policy: dict[str, Any], command: str | None
+    policy: dict[str, Any], commands: list[str]
 ) -> None:
-    assert programs(policy) == command
+    assert programs(policy) == commands
 
 
 def test_policies_that_start_programs_are_told_by_their_ids() -> None:

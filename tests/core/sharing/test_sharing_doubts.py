@@ -9,6 +9,7 @@ from hub_statements import stated
 from nacl.signing import SigningKey
 
 from redlane.hubclient import Artifact
+from redlane.sharing.errors import RefusedError
 from redlane.sharing.lock import Lock, Locked
 from redlane.sharing.trust import Trust
 from redlane.sharing.vetting import Doubt, Reason, doubts
@@ -84,7 +85,6 @@ DOUBTED: dict[str, Doubted] = {
         Reason.NEW_KEY,
         HERS,
     ),
-    "key before, with something new": (SIGNED, None, ROTATED, Reason.NEW_KEY, KEY),
     "new key, distrusted since": (
         BY_NEW_KEY,
         here(SIGNED),
@@ -109,13 +109,6 @@ DOUBTED: dict[str, Doubted] = {
         Reason.UNSTATED,
         HERS,
     ),
-    "set by a key before, of the same content that needs another": (
-        HELD_OUT,
-        here(replace(SET, key_fingerprint=KEY)),
-        ROTATED,
-        Reason.NEW_KEY,
-        KEY,
-    ),
 }
 CLEAR: dict[str, tuple[Artifact, Locked | None, Trust]] = {
     "trusted": (SIGNED, None, ADA),
@@ -139,6 +132,23 @@ def test_a_person_decides_on_what_is_new_and_not_vouched_for(
 ) -> None:
     (found,) = doubts({"team": of}, lock(was), trust)
     assert found == Doubt(reason, key, of == STATED, (of,))
+
+
+REPLACED: dict[str, tuple[Artifact, Locked | None]] = {
+    "something new": (SIGNED, None),
+    "set of the same content that needs another": (
+        HELD_OUT,
+        here(replace(SET, key_fingerprint=KEY)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("of", "was"), REPLACED.values(), ids=REPLACED)
+def test_a_key_in_whose_place_another_is_trusted_signs_nothing_new(
+    of: Artifact, was: Locked | None
+) -> None:
+    with pytest.raises(RefusedError, match="in whose place"):
+        doubts({"team": of}, lock(was), ROTATED)
 
 
 @pytest.mark.parametrize(("of", "was", "trust"), CLEAR.values(), ids=CLEAR)

@@ -13,7 +13,8 @@ from redlane.errors import RedlaneError
 from redlane.hubclient import Artifact
 from redlane.paths import Paths
 from redlane.sharing.errors import RefusedError
-from redlane.sharing.installing import alone, install, keep_trust, rehearsed
+from redlane.sharing.installing import install, keep_trust, rehearsed
+from redlane.sharing.journal import alone
 from redlane.sharing.lock import read_lock
 from redlane.sharing.planning import Plan, plan_pull, plan_removal
 from redlane.sharing.trust import Trust, read_trust
@@ -231,10 +232,10 @@ def test_a_home_is_free_again_after_a_failure(paths: Paths) -> None:
 
 def test_who_is_refused_clears_nothing_away(paths: Paths) -> None:
     with alone(paths):
-        (paths.policies / ".hub-abc").mkdir()
+        (paths.policies / ".hub-pull-abc").mkdir()
         with pytest.raises(RedlaneError), alone(paths):
             pytest.fail("there are two")
-        assert names_in(paths.policies) == [".hub-abc"]
+        assert names_in(paths.policies) == [".hub-pull-abc"]
 
 
 def test_a_home_that_is_a_file_is_told(paths: Paths) -> None:
@@ -249,8 +250,8 @@ def test_what_was_cut_short_is_cleared_and_nothing_else(
     elsewhere = tmp_path / "elsewhere"
     for each in (
         elsewhere,
-        paths.policies / ".hub-abc",
-        paths.policies / ".hub-abc-old",
+        paths.policies / ".hub-pull-abc",
+        paths.policies / ".hub-pull-abc-old",
         paths.policies / ".hub",
         paths.hub_policies,
         paths.policies / "hub-x",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,24 @@ ENTRIES = st.builds(
     files=st.dictionaries(FILES, DIGESTS, max_size=3),
 )
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-LOCKS = st.builds(Lock, TEXTS, st.dictionaries(NAMES, ENTRIES, max_size=4))
+LOCKS = st.builds(
+    lambda hub, artifacts: Lock(
+        hub, {name: _own(name, each) for name, each in artifacts.items()}
+    ),
+    TEXTS,
+    st.dictionaries(NAMES, ENTRIES, max_size=4),
+)
+
+
+def _own(name: str, locked: Locked) -> Locked:
+    """The same, with no file of policies but its own."""
+    files = {
+        path: digest
+        for path, digest in locked.files.items()
+        if path in (*locked.role_files, policy_file(name))
+    }
+    return replace(locked, files=files)
+
 
 ENTRY: dict[str, Any] = {
     "version": "1",

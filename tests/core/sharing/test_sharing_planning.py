@@ -230,11 +230,14 @@ def test_a_role_of_another_artifact_is_not_overwritten(tmp_path: Path) -> None:
         plan_pull(tmp_path, before.lock, HUB, fetched("x", artifact("x@1")), "dev")
 
 
-def test_the_role_of_what_is_not_needed_any_more_goes(tmp_path: Path) -> None:
+def test_what_was_asked_for_stays_when_nothing_needs_it_any_more(
+    tmp_path: Path,
+) -> None:
     first = pulled(tmp_path, "tags", TAGS, as_role="dev")
     before = pulled(tmp_path, "git", GIT, TAGS, lock=first.lock)
     plan = plan_pull(tmp_path, before.lock, HUB, fetched("git", artifact("git@2")))
-    assert plan.gone == ("roles/dev.json",)
+    assert plan.gone == ()
+    assert {*plan.lock.artifacts} == {"git", "tags"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from core.sharing.sharing_samples import artifact, fetched, locked, needs
 from redlane.model.problem import Severity
 from redlane.paths import Paths
 from redlane.policies.files import LARGEST
-from redlane.sharing.installing import alone, install, rehearsed
+from redlane.sharing.installing import install, rehearsed
+from redlane.sharing.journal import alone
 from redlane.sharing.lock import Lock, read_lock
 from redlane.sharing.planning import plan_pull
 from redlane.sharing.verifying import differences, findings_of

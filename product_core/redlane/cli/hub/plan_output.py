@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from redlane.cli.visible import on_one_line
+from redlane.cli.visible import on_one_line, shortened
 from redlane.hubclient.signing import canonical
 from redlane.sharing.changes import Change, changed_fields
 from redlane.sharing.contents import programs
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["plan_as_json", "plan_lines"]
 
 _HEAD = ("id", "action", "context", "type")
-_REMARKS = ("description", "reason", "suggestion", "tags", "$schema")
+_REMARKS = ("description", "tests", "tags", "$schema")
+"""What never comes to anybody's eyes or changes a verdict."""
 
 
-def plan_lines(plan: "Plan") -> Iterator[str]:
+def plan_lines(plan: "Plan", outcome: "Outcome") -> Iterator[str]:
     """A plan for people; each line is one, whatever was published."""
     if plan.former_hub not in ("", plan.lock.hub):
         yield f"! all that is here is held against {plan.lock.hub} from now on"
@@ -31,6 +32,8 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
         if path.startswith("roles/"):
             yield f"= {path}: the role, made anew"
     yield from (f"- {path}" for path in plan.gone)
+    for role, policy in outcome.named:
+        yield f"! the role {on_one_line(role)} names {on_one_line(policy)} already"
     yield from (
         f"! {path} was changed by hand: it stays, and is kept up no more"
         for path in plan.kept_roles
@@ -45,23 +48,16 @@ def plan_as_json(plan: "Plan", outcome: "Outcome") -> dict[str, object]:
         "roles": [each for each in plan.files if each.startswith("roles/")],
         "removed_roles": list(plan.gone),
         "kept_roles": list(plan.kept_roles),
+        "named": [{"role": role, "policy": name} for role, name in outcome.named],
         "errors": list(map(_finding_as_json, outcome.errors)),
         "warnings": list(map(_finding_as_json, outcome.warnings)),
     }
 
 
 def _change_lines(change: Change) -> Iterator[str]:
-    by = f"signed by {change.key}" if change.key else "not signed"
-    if change.key and not change.is_stated:
-        by = f"{by}, says the hub"
-    owner = f", published by {on_one_line(change.owner)}" if change.owner else ""
-    if change.after is None:
-        yield f"- {change.name}@{change.before}"
-    elif change.before is None:
-        yield f"+ {change.name}@{change.after}  {by}{owner}"
-    else:
-        was = f" (was {change.before})" if change.before != change.after else ""
-        yield f"~ {change.name}@{change.after}{was}  {by}{owner}"
+    yield _heading(change)
+    for name, version in change.needs:
+        yield f"    needs {name}@{version} from now on"
     for name, policy in change.added.items():
         yield f"    + {on_one_line(name)}: {_summary(policy)}"
     for name, (before, after) in change.changed.items():
@@ -72,11 +68,31 @@ def _change_lines(change: Change) -> Iterator[str]:
         yield f"    ~ {on_one_line(name)}: {fields}"
     yield from (f"    - {on_one_line(name)}" for name in change.removed)
     for name, policy in change.arriving.items():
-        shown = on_one_line(name)
-        if policy.get("action") == "Allow":
-            yield f"    ! {shown} PERMITS what it matches, whatever forbids it"
-        if (program := programs(policy)) is not None:
-            yield f"    ! {shown} RUNS {on_one_line(program)}"
+        for what in _effects(policy):
+            yield f"    ! {on_one_line(name)} {what}"
+
+
+def _heading(change: Change) -> str:
+    by = f"signed by {change.key}" if change.key else "not signed"
+    if change.key and not change.is_stated:
+        by = f"{by}, says the hub"
+    shown = shortened(change.owner or "")
+    owner = f", published by {shown}" if shown else ""
+    if change.after is None:
+        return f"- {change.name}@{change.before}"
+    if change.before is None:
+        return f"+ {change.name}@{change.after}  {by}{owner}"
+    was = f" (was {change.before})" if change.before != change.after else ""
+    return f"~ {change.name}@{change.after}{was}  {by}{owner}"
+
+
+def _effects(policy: Mapping[str, Any]) -> Iterator[str]:
+    """What a policy does beside stopping something."""
+    if policy.get("action") == "Allow":
+        yield "PERMITS what it matches, whatever forbids it"
+    if policy.get("action") == "Modify":
+        yield "REWRITES what it matches"
+    yield from (f"RUNS {on_one_line(each)}" for each in programs(policy))
 
 
 def _summary(policy: Mapping[str, Any]) -> str:
@@ -98,6 +114,7 @@ def _change_as_json(change: Change) -> dict[str, object]:
         "key_fingerprint": change.key,
         "checked": change.is_stated,
         "owner": change.owner,
+        "new_needs": dict(change.needs),
         "added": list(change.added.values()),
         "removed": list(change.removed),
         "changed": {
@@ -105,7 +122,10 @@ def _change_as_json(change: Change) -> dict[str, object]:
             for name, both in change.changed.items()
         },
         "allows": [k for k, each in arriving.items() if each.get("action") == "Allow"],
-        "executable": [k for k, each in arriving.items() if programs(each) is not None],
+        "rewrites": [
+            k for k, each in arriving.items() if each.get("action") == "Modify"
+        ],
+        "executable": [k for k, each in arriving.items() if programs(each)],
     }
 
 

@@ -20,7 +20,7 @@ from redlane.cli.hub.which import (
 from redlane.cli.output import print_finding, print_json, print_note
 from redlane.cli.parser import Commands, Parser, add_command
 from redlane.cli.progress import progress
-from redlane.cli.visible import on_one_line
+from redlane.cli.visible import on_one_line, shortened
 from redlane.errors import LoadError, UsageError
 from redlane.paths import Paths
 from redlane.sharing.contents import runs_programs
@@ -31,8 +31,6 @@ from redlane.sharing.trust import Trust, read_trust
 from redlane.sharing.verifying import differences
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from redlane.hubclient import Hub
     from redlane.sharing.checking import Outcome
     from redlane.sharing.fetching import Fetched
@@ -198,7 +196,13 @@ def _take(arguments: argparse.Namespace, wanted: Wanted, role: str | None) -> in
 
 
 def _home(arguments: argparse.Namespace) -> _Home:
+    """What is here, after what one that was cut short has begun is finished."""
+    from redlane.sharing.journal import alone, is_cut_short  # noqa: PLC0415  # ditto
+
     paths = paths_of(arguments)
+    if is_cut_short(paths) and not arguments.dry_run:
+        with alone(paths):
+            pass
     lock, trust = read_lock(paths.hub_lock), read_trust(paths.hub_trust)
     return _Home(paths, lock, trust)
 
@@ -235,13 +239,11 @@ def _carry_out(
     unclear: "tuple[Doubt, ...]",
 ) -> int:
     """Show a plan, ask what is to be asked, and do it."""
-    from redlane.sharing.installing import rehearsed  # noqa: PLC0415  # ditto
-
     paths = home.paths
-    with rehearsed(paths, plan) as made:
-        found = _outcome(paths, plan, made)
+    found = _outcome(paths, plan)
     _show(arguments, plan, found)
-    if plan.lock == home.lock and not any(differences(paths, home.lock)):
+    is_same = plan.lock == home.lock and not any(differences(paths, home.lock))
+    if is_same and not unclear:
         print_note("everything is as it was")
         return exit_codes.OK
     _require_sound(found, paths)
@@ -254,35 +256,42 @@ def _carry_out(
         {each.key for each in plan.changes if each.key and each.is_stated}
     )
     agreed("Change this?", yes=arguments.yes)
-    _install(home, plan, trust)
+    if found.is_partial:
+        _require_sound(_outcome(paths, plan, may_start=True), paths)
+    _install(home, plan, found, trust)
+    for key in trust.publishers.keys() - home.trust.publishers.keys():
+        print_note(f"{key} is trusted from now on")
     print_note("done; it is in force after: redlane session reload")
     return exit_codes.OK
 
 
-def _install(home: _Home, plan: "Plan", trust: Trust) -> None:
-    from redlane.sharing.installing import alone, install  # noqa: PLC0415  # ditto
+def _install(home: _Home, plan: "Plan", found: "Outcome", trust: Trust) -> None:
+    """Do it, if all that was shown and agreed to is still so."""
+    from redlane.sharing.installing import install  # noqa: PLC0415  # ditto
+    from redlane.sharing.journal import alone  # noqa: PLC0415  # ditto
 
     paths = home.paths
     with alone(paths):
         now = read_lock(paths.hub_lock), read_trust(paths.hub_trust)
-        if now != (home.lock, home.trust):
+        if now != (home.lock, home.trust) or _outcome(paths, plan) != found:
             raise RefusedError("somebody else has changed what is here: try again")
         install(paths, plan, None if trust == home.trust else trust)
 
 
-def _outcome(paths: Paths, plan: "Plan", made: "Path") -> "Outcome":
+def _outcome(paths: Paths, plan: "Plan", *, may_start: bool = False) -> "Outcome":
     from redlane.plugins import find_plugins  # noqa: PLC0415  # much to load
     from redlane.sharing.checking import outcome  # noqa: PLC0415  # as above
+    from redlane.sharing.installing import rehearsed  # noqa: PLC0415  # as above
 
-    roles = {k: data for k, data in plan.files.items() if k.startswith("roles/")}
-    return outcome(paths, made, roles, plan.gone, find_plugins())
+    with rehearsed(paths, plan) as made:
+        return outcome(paths, made, plan, find_plugins(), may_start=may_start)
 
 
 def _show(arguments: argparse.Namespace, plan: "Plan", found: "Outcome") -> None:
     if arguments.json:
         print_json(plan_as_json(plan, found))
         return
-    sys.stdout.writelines(f"{line}\n" for line in plan_lines(plan))
+    sys.stdout.writelines(f"{line}\n" for line in plan_lines(plan, found))
     sys.stdout.flush()
     for each in (*found.errors, *found.warnings):
         place = ": ".join(filter(None, (each.file, each.subject, each.message)))
@@ -295,6 +304,14 @@ def _require_sound(found: "Outcome", paths: Paths) -> None:
         raise LoadError(
             f"nothing was changed, since this would not load: {first.subject}: "
             f"{first.message}"
+        )
+    if found.failed:
+        from redlane.cli.policy_test import result_line  # noqa: PLC0415  # ditto
+
+        many = f" (and {len(found.failed) - 1} more)" if len(found.failed) > 1 else ""
+        raise RefusedError(
+            f"nothing was changed, since a test of its own fails{many}: "
+            f"{result_line(found.failed[0])}"
         )
     if found.is_legacy_lost:
         raise RefusedError(
@@ -321,7 +338,6 @@ def _settled(
         if is_new and each.key:
             owners = dict.fromkeys(of.owner for of in each.artifacts)
             trust = trust.trusting(each.key, _some([*owners]))
-            print_note(f"{each.key} is trusted from now on")
     return trust
 
 
@@ -337,10 +353,10 @@ def _doubt(doubt: "Doubt") -> str:
         Reason.UNSTATED: f"{by}, but lacks what else by this key has: a signature that "
         "can be checked here",
     }[doubt.reason]
-    return f"{names}, which the hub says is of {owners}, {why}"
+    return f"{names}, which the hub says is of '{owners}', {why}"
 
 
 def _some(names: list[str]) -> str:
     rest = len(names) - _SOME
-    named = ", ".join(map(on_one_line, names[:_SOME]))
+    named = ", ".join(map(shortened, names[:_SOME]))
     return f"{named} and {rest} more" if rest > 0 else named

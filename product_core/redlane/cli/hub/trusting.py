@@ -60,7 +60,8 @@ def register(group: Commands) -> None:
 
 
 def _trust(arguments: argparse.Namespace) -> int:
-    from redlane.sharing.installing import alone, keep_trust  # noqa: PLC0415  # much
+    from redlane.sharing.installing import keep_trust  # noqa: PLC0415  # much to load
+    from redlane.sharing.journal import alone  # noqa: PLC0415  # as above
 
     key, old = checked_fingerprint(arguments.fingerprint), arguments.replaces
     old = None if old is None else checked_fingerprint(old)
@@ -73,7 +74,8 @@ def _trust(arguments: argparse.Namespace) -> int:
 
 
 def _untrust(arguments: argparse.Namespace) -> int:
-    from redlane.sharing.installing import alone, keep_trust  # noqa: PLC0415  # much
+    from redlane.sharing.installing import keep_trust  # noqa: PLC0415  # much to load
+    from redlane.sharing.journal import alone  # noqa: PLC0415  # as above
 
     key, paths = checked_fingerprint(arguments.fingerprint), paths_of(arguments)
     with alone(paths):

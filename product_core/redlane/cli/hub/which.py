@@ -66,7 +66,8 @@ def hub_of(
     address = address_of(arguments, otherwise)
     if not is_private(address):
         print_note(f"{address} is asked without encryption: others may read along")
-    token = None if as_nobody else _token(address)
+    is_named = bool(_named(arguments))
+    token = None if as_nobody else _token(address, is_named=is_named)
     if as_somebody and token is None:
         raise HubRefusedError(
             f"nobody is logged in to {address}: redlane hub login EMAIL", _UNAUTHORIZED
@@ -76,13 +77,18 @@ def hub_of(
 
 def address_of(arguments: argparse.Namespace, otherwise: str = "") -> str:
     """The address of the hub that the command is to ask; raises UsageError."""
-    named = arguments.hub or os.environ.get(_ADDRESS)
-    named = named or hub_settings(paths_of(arguments)).url or otherwise
+    named = _named(arguments) or otherwise
     if not named:
         raise UsageError(
             f"no hub is named: say --hub URL, or set {_ADDRESS} or the setting hub.url"
         )
     return normal_address(named)
+
+
+def _named(arguments: argparse.Namespace) -> str | None:
+    """The address that somebody has named for it."""
+    named = arguments.hub or os.environ.get(_ADDRESS)
+    return named or hub_settings(paths_of(arguments)).url
 
 
 def exact(named: str) -> tuple[str, str]:
@@ -98,9 +104,10 @@ def kept_logins() -> Logins:
     return Logins(Paths.from_environment(os.environ).hub_logins)
 
 
-def _token(address: str) -> str | None:
+def _token(address: str, *, is_named: bool) -> str | None:
+    """The token for a hub; that of the environment is for one that somebody named."""
     named = os.environ.get(_TOKEN)
-    if not named:
+    if not named or not is_named:
         return kept_logins().token(address)
     token = named.strip()
     if not token or not token.isascii() or not token.isprintable():
@@ -125,10 +132,11 @@ def add_system(parser: argparse.ArgumentParser) -> None:
 def hub_settings(paths: Paths) -> HubSettings:
     """What settings.json says of hubs; what is wrong elsewhere in it is not told.
 
-    Raises UsageError.
+    Raises UsageError, also for a setting of hubs that nobody knows: it may be meant to
+    forbid something.
     """
     path = paths.settings
-    if not path.exists():
+    if not path.exists() and not path.is_symlink():
         return HubSettings()
     from redlane.policies.settings import parse_settings  # noqa: PLC0415  # much to load
 
@@ -137,6 +145,7 @@ def hub_settings(paths: Paths) -> HubSettings:
     except (JsonError, LoadError) as error:
         raise UsageError(f"{path}: {error}") from error
     for each in findings:
-        if each.severity is Severity.ERROR and each.subject.startswith("hub"):
+        is_broken = each.severity is Severity.ERROR and not each.subject
+        if is_broken or each.subject.lower().partition(".")[0] == "hub":
             raise UsageError(f"{path}: {each.subject}: {each.message}")
     return settings.hub
