@@ -70,3 +70,12 @@ def test_stopping_the_hub_leaves_its_socket(machine: Machine, token: str) -> Non
     machine.run("systemctl stop redlane-hub.service")
     assert state(machine, "redlane-hub.service", "Result") == "success"
     assert hub(machine, "/health").status == 200
+
+
+def test_content_with_a_schema_is_published(machine: Machine, token: str) -> None:
+    schema = {"type": "object", "required": ["id"]}
+    pushed = {"version": "1", "content": "{}", "schema": schema}
+    asked = {"name": "held", **pushed}
+    assert hub(machine, "/api/v1/artifacts", asked, token).status == 400
+    asked = {"name": "held", **pushed, "content": '{"id": "a"}'}
+    assert hub(machine, "/api/v1/artifacts", asked, token).status == 201

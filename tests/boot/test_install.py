@@ -31,7 +31,7 @@ def test_services_wait_for_the_first_request(machine: Machine, service: str) -> 
     assert state(machine, service, "UnitFileState") == "static"
 
 
-@pytest.mark.parametrize(("service", "most"), [*zip(SERVICES, (24, 11), strict=True)])
+@pytest.mark.parametrize(("service", "most"), [*zip(SERVICES, (24, 12), strict=True)])
 def test_service_is_exposed_to_little(
     machine: Machine, service: str, most: int
 ) -> None:
