@@ -24,13 +24,13 @@ from redlane.hubclient.signing import (
     is_signed_by,
 )
 
-__all__ = ["STATEMENT", "Standing", "standing_of", "stating"]
+__all__ = ["STATEMENT", "Proof", "proof_of", "stating"]
 
 STATEMENT = "redlane-statement"
 """The keyword of the schema that it stands under."""
 
 
-class Standing(Enum):
+class Proof(Enum):
     """What an artifact's statement is worth."""
 
     NONE = "there is none"
@@ -57,17 +57,17 @@ def stating(release: Release, signer: Signer) -> dict[str, object]:
     return {**(release.schema or {}), STATEMENT: statement}
 
 
-def standing_of(artifact: Artifact) -> Standing:
+def proof_of(artifact: Artifact) -> Proof:
     """What the statement of an artifact is worth."""
     schema = artifact.content_schema
     if not isinstance(schema, Mapping) or STATEMENT not in schema:
-        return Standing.NONE
+        return Proof.NONE
     statement = schema[STATEMENT]
     try:
         key = decoded(statement["public_key"], PUBLIC_BYTES)
         signature = decoded(statement["signature"], SIGNATURE_BYTES)
     except (RedlaneError, KeyError, TypeError):
-        return Standing.BROKEN
+        return Proof.BROKEN
     message = _message(
         artifact.name,
         artifact.version,
@@ -80,7 +80,7 @@ def standing_of(artifact: Artifact) -> Standing:
         and fingerprint(key) == artifact.key_fingerprint
         and is_signed_by(key, message, signature)
     )
-    return Standing.HOLDS if holds else Standing.BROKEN
+    return Proof.HOLDS if holds else Proof.BROKEN
 
 
 def _message(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from redlane.hubclient import Artifact, HubRefusedError, HubUnavailableError
 from redlane.hubclient.signing import canonical, is_hash_of
-from redlane.hubclient.statement import Standing, standing_of
+from redlane.hubclient.statement import Proof, proof_of
 from redlane.sharing.errors import RefusedError
 from redlane.sharing.names import FINGERPRINT, NAME, VERSION
 
@@ -97,7 +97,7 @@ def fetch_one(hub: "Hub", name: str, version: str) -> Artifact:
             f"the content of {name}@{version} has not the hash that the hub tells: it "
             "was changed on its way, or was not published as canonical JSON"
         )
-    if found.signed and standing_of(found) is Standing.BROKEN:
+    if found.signed and proof_of(found) is Proof.BROKEN:
         raise RefusedError(
             f"what the publisher of {name}@{version} has signed is of something else, "
             "or is not by the key that the hub tells"
@@ -107,7 +107,7 @@ def fetch_one(hub: "Hub", name: str, version: str) -> Artifact:
 
 def is_stated(artifact: Artifact) -> bool:
     """Whether its publisher's own statement holds, which no hub can make up."""
-    return artifact.signed and standing_of(artifact) is Standing.HOLDS
+    return artifact.signed and proof_of(artifact) is Proof.HOLDS
 
 
 def _resolved(hub: "Hub", name: str, version: str) -> list[tuple[str, str]]:

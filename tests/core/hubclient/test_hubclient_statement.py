@@ -17,7 +17,7 @@ from nacl.signing import SigningKey
 from redlane.errors import RedlaneError
 from redlane.hubclient import Artifact, Dependency, Release
 from redlane.hubclient.signing import canonical, content_hash
-from redlane.hubclient.statement import STATEMENT, Standing, standing_of, stating
+from redlane.hubclient.statement import STATEMENT, Proof, proof_of, stating
 
 KEY, OTHER = SigningKey(bytes(range(32))), SigningKey(bytes(32))
 CONTENT: Any = [{"id": "é", "pattern": "rm  -rf", "n": 1.5}]
@@ -66,20 +66,20 @@ WORDS: dict[str, str] = FOUND.content_schema[STATEMENT]
 def test_statement_holds_for_what_was_stated_in_any_order(
     needs: tuple[Dependency, ...],
 ) -> None:
-    assert standing_of(replace(FOUND, dependencies=needs)) is Standing.HOLDS
+    assert proof_of(replace(FOUND, dependencies=needs)) is Proof.HOLDS
 
 
 @pytest.mark.parametrize("text", ['{"b": 1, "a": "\\u00e9"}', '{"b":1,"a":"é"}'])
 def test_statement_holds_for_content_that_others_have_written(text: str) -> None:
     found = pulled(replace(RELEASE, content=text))
     found = replace(found, content=json.loads(text))
-    assert standing_of(found) is Standing.HOLDS
+    assert proof_of(found) is Proof.HOLDS
 
 
 @pytest.mark.parametrize("kind", ["artifact", "set"])
 def test_statement_holds_for_what_needs_nothing(kind: str) -> None:
     release = replace(RELEASE, artifact_type=kind, dependencies=())
-    assert standing_of(pulled(release)) is Standing.HOLDS
+    assert proof_of(pulled(release)) is Proof.HOLDS
 
 
 OF_NO_MATTER: dict[str, dict[str, Any]] = {
@@ -96,7 +96,7 @@ OF_NO_MATTER: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("fields", OF_NO_MATTER.values(), ids=OF_NO_MATTER)
 def test_statement_is_of_nothing_that_is_not_in_it(fields: dict[str, Any]) -> None:
-    assert standing_of(replace(FOUND, **fields)) is Standing.HOLDS
+    assert proof_of(replace(FOUND, **fields)) is Proof.HOLDS
 
 
 @pytest.mark.parametrize("schema", [{}, OWN, {STATEMENT: "theirs", "type": "array"}])
@@ -104,7 +104,7 @@ def test_schema_of_ones_own_stays_beside_the_statement(schema: dict[str, Any]) -
     made = stating(replace(RELEASE, schema=schema), Hand(KEY))
     rest = {key: each for key, each in made.items() if key != STATEMENT}
     assert rest == {key: each for key, each in schema.items() if key != STATEMENT}
-    assert standing_of(replace(FOUND, content_schema=made)) is Standing.HOLDS
+    assert proof_of(replace(FOUND, content_schema=made)) is Proof.HOLDS
 
 
 def test_schema_that_is_given_is_not_changed() -> None:
@@ -133,7 +133,7 @@ NONE: dict[str, Any] = {
 
 @pytest.mark.parametrize("schema", NONE.values(), ids=NONE)
 def test_without_a_statement_there_is_none(schema: Any) -> None:
-    assert standing_of(replace(FOUND, content_schema=schema)) is Standing.NONE
+    assert proof_of(replace(FOUND, content_schema=schema)) is Proof.NONE
 
 
 def needing(*needs: Dependency) -> Artifact:
@@ -254,19 +254,19 @@ DAMAGES: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("found", BROKEN.values(), ids=BROKEN)
 def test_statement_does_not_hold_for_anything_else(found: Artifact) -> None:
-    assert standing_of(found) is Standing.BROKEN
+    assert proof_of(found) is Proof.BROKEN
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("word", ["public_key", "signature"])
 def test_what_is_no_key_or_signature_breaks_it(word: str, value: Any) -> None:
-    assert standing_of(words(**{word: value})) is Standing.BROKEN
+    assert proof_of(words(**{word: value})) is Proof.BROKEN
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 @pytest.mark.parametrize("word", ["public_key", "signature"])
 def test_damaged_base64_breaks_it(word: str, damage: Callable[[str], str]) -> None:
-    assert standing_of(words(**{word: damage(WORDS[word])})) is Standing.BROKEN
+    assert proof_of(words(**{word: damage(WORDS[word])})) is Proof.BROKEN
 
 
 @dataclass(frozen=True)
@@ -325,7 +325,7 @@ def changed(what: str, text: str) -> Artifact:
 @example("a pattern", "rm\u00a0 -rf")
 def test_any_change_of_any_stated_string_breaks_it(what: str, text: str) -> None:
     assume(text != STRINGS[what](FOUND))
-    assert standing_of(changed(what, text)) is Standing.BROKEN
+    assert proof_of(changed(what, text)) is Proof.BROKEN
 
 
 NEEDS = st.builds(Dependency, st.text(), st.text(), st.booleans())
@@ -337,8 +337,8 @@ def test_statement_of_some_needs_holds_for_no_others(
 ) -> None:
     found = pulled(replace(RELEASE, dependencies=tuple(stated)))
     same = {*stated} == {*told}
-    expected = Standing.HOLDS if same else Standing.BROKEN
-    assert standing_of(replace(found, dependencies=tuple(told))) is expected
+    expected = Proof.HOLDS if same else Proof.BROKEN
+    assert proof_of(replace(found, dependencies=tuple(told))) is expected
 
 
 @given(st.text(), st.text(), st.text())
@@ -346,4 +346,4 @@ def test_statement_holds_for_whatever_was_stated(
     name: str, version: str, kind: str
 ) -> None:
     release = replace(RELEASE, name=name, version=version, artifact_type=kind)
-    assert standing_of(pulled(release)) is Standing.HOLDS
+    assert proof_of(pulled(release)) is Proof.HOLDS

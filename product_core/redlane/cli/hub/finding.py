@@ -153,12 +153,12 @@ def _told(
 def _signature(found: "Artifact") -> str:
     if not found.signed:
         return "none"
-    from redlane.hubclient.statement import Standing, standing_of  # noqa: PLC0415  # much
+    from redlane.hubclient.statement import Proof, proof_of  # noqa: PLC0415  # much
 
     state = "good" if found.signature_valid else "not good, or its key was revoked"
     stated = {
-        Standing.NONE: "",
-        Standing.HOLDS: "; checked here, with the needs",
-        Standing.BROKEN: "; THE PUBLISHER'S OWN STATEMENT IS OF SOMETHING ELSE",
-    }[standing_of(found)]
+        Proof.NONE: "",
+        Proof.HOLDS: "; checked here, with the needs",
+        Proof.BROKEN: "; THE PUBLISHER'S OWN STATEMENT IS OF SOMETHING ELSE",
+    }[proof_of(found)]
     return f"{state}, says the hub{stated}; key {found.key_fingerprint}"
