@@ -1,11 +1,12 @@
 """The field `tests` of a policy, as cases.
 
 `{"match": […], "not_match": […], "verdicts": […]}`: what the policy must match, what it
-must not, and what a role must come to. It never changes a verdict.
+must not, and what a role must come to; or one list of all that. It never changes a
+verdict.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from redlane.policies.sources import Entry
 __all__ = ["Case", "cases_of"]
 
 _MATCH, _NOT_MATCH, _VERDICTS = "match", "not_match", "verdicts"
+_FIELDS = frozenset({"content", "context", "match", "role", "verdict"})
 _OBJECTS = frozenset({Context.MCP, Context.SYSCALL})
 """The contexts whose content is a JSON object."""
 
@@ -64,21 +66,32 @@ def cases_of(entries: Sequence[Entry]) -> tuple[list[Case], list[Finding]]:
 def _cases(
     entry: Entry, name: str, policy: Mapping[str, Any], tests: object
 ) -> Iterator[Case]:
-    fields = _object(tests, {_MATCH, _NOT_MATCH, _VERDICTS})
     usual = _usual_context(policy)
+    for told in tests if isinstance(tests, list) else _listed(tests):
+        fields = _object(told, _FIELDS)
+        context, content = _content(fields, usual)
+        matches, role = fields.get("match"), fields.get("role")
+        if isinstance(matches, bool) and role is None:
+            yield Case(name, entry.file, context, content, matches)
+        elif matches is None and isinstance(role, str):
+            verdict = _verdict(fields)
+            yield Case(name, entry.file, context, content, None, role, verdict)
+        else:
+            raise _WrongError("each needs `match`, or `role` and `verdict`")
+
+
+def _listed(tests: object) -> Iterator[object]:
+    """The tests one by one, of an object that has them by what they are about."""
+    fields = _object(tests, {_MATCH, _NOT_MATCH, _VERDICTS})
     for key, matches in ((_MATCH, True), (_NOT_MATCH, False)):
         for each in _list(key, fields.get(key)):
             one = {"content": each} if isinstance(each, str) else each
-            told = _object(one, {"content", "context"})
-            context, content = _content(told, usual)
-            yield Case(name, entry.file, context, content, matches)
+            yield {**_object(one, {"content", "context"}), "match": matches}
     for each in _list(_VERDICTS, fields.get(_VERDICTS)):
-        told = _object(each, {"content", "context", "role", "verdict"})
-        context, content = _content(told, usual)
-        role = told.get("role")
-        if not isinstance(role, str):
+        told = _object(each, _FIELDS - {"match"})
+        if not isinstance(told.get("role"), str):
             raise _WrongError("a verdict needs a `role`")
-        yield Case(name, entry.file, context, content, None, role, _verdict(told))
+        yield told
 
 
 def _usual_context(policy: Mapping[str, Any]) -> Context:
@@ -112,7 +125,7 @@ def _verdict(told: Mapping[str, Any]) -> Decision:
         raise _WrongError(f"`verdict` must be one of {names}") from None
 
 
-def _object(value: object, known: set[str]) -> Mapping[str, Any]:
+def _object(value: object, known: Collection[str]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise _WrongError(f"must be an object, not {short(value)}")
     for key in value:

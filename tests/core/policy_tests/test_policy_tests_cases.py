@@ -261,3 +261,39 @@ def test_any_json_is_cases_or_a_warning(tests: Any, name: Any, context: Any) -> 
         assert isinstance(case.content, bytes)
         assert (case.matches is None) is (case.role is not None)
         assert (case.role is None) is (case.verdict is None)
+
+
+def test_all_kinds_may_stand_in_one_list() -> None:
+    told = [
+        {"content": "a", "match": True},
+        {"content": "b", "match": False, "context": "Network"},
+        {"content": "c", "role": "dev", "verdict": "FLAG"},
+    ]
+    cases, wrong = cases_of([Entry("p.json", "", {"id": "p", "tests": told})])
+    assert wrong == []
+    assert [(e.content, e.context, e.matches, e.role) for e in cases] == [
+        (b"a", Context.SHELL, True, None),
+        (b"b", Context.NETWORK, False, None),
+        (b"c", Context.SHELL, None, "dev"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"content": "a"},
+        {"content": "a", "match": 1},
+        {"content": "a", "match": True, "role": "dev", "verdict": "BLOCK"},
+        {"content": "a", "role": "dev"},
+        {"content": "a", "verdict": "BLOCK"},
+        "a",
+    ],
+)
+def test_entry_of_a_list_that_is_no_test_is_one_warning(told: object) -> None:
+    cases, (wrong,) = cases_of([Entry("p.json", "", {"id": "p", "tests": [told]})])
+    assert (cases, wrong.subject) == ([], "p")
+
+
+def test_an_empty_list_is_no_test_and_no_warning() -> None:
+    assert cases_of([Entry("p.json", "", {"id": "p", "tests": []})]) == ([], [])
