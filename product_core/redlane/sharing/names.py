@@ -10,6 +10,7 @@ __all__ = [
     "VERSION",
     "checked_fingerprint",
     "is_older",
+    "looks",
     "reference",
 ]
 
@@ -18,6 +19,7 @@ VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 """A SHA-256 in hexadecimal, of a key or of a content."""
 
+_ALIKE = str.maketrans("01i5", "olls")
 _NUMBERS = re.compile(r"v?([0-9]+(?:[.-][0-9]+)*)")
 
 
@@ -35,6 +37,14 @@ def checked_fingerprint(text: str) -> str:
     if not FINGERPRINT.fullmatch(found):
         raise UsageError(f"{text!r} is no fingerprint: 64 hexadecimal digits")
     return found
+
+
+def looks(name: str) -> str:
+    """What a name looks like at a glance: the same for names that are taken for it."""
+    plain = re.sub("[_.-]+", "-", name.lower())
+    for pair, one in (("rn", "m"), ("vv", "w")):
+        plain = plain.replace(pair, one)
+    return plain.translate(_ALIKE)
 
 
 def is_older(version: str, other: str) -> bool:

@@ -21,13 +21,21 @@ from redlane.model.settings import Hub as HubSettings
 from redlane.sharing.errors import RefusedError
 from redlane.sharing.fetching import fetch_one, is_missing, is_stated
 from redlane.sharing.lock import Lock, Locked
-from redlane.sharing.names import VERSION, is_older
+from redlane.sharing.names import VERSION, is_older, looks
 from redlane.sharing.trust import Trust
 
 if TYPE_CHECKING:
     from redlane.hubclient import Hub
 
-__all__ = ["Doubt", "Reason", "doubts", "newest_version", "refusal", "require_vouched"]
+__all__ = [
+    "Doubt",
+    "Reason",
+    "doubts",
+    "newest_version",
+    "refusal",
+    "require_unlike",
+    "require_vouched",
+]
 
 
 class Reason(Enum):
@@ -117,6 +125,25 @@ def _doubt(artifact: Artifact, trust: Trust, *, is_here: bool) -> Reason | None:
     if publisher.states and not is_here and not is_stated(artifact):
         return Reason.UNSTATED
     return None
+
+
+def require_unlike(artifacts: Mapping[str, Artifact], lock: Lock) -> None:
+    """Raise RefusedError for a new name that is taken for another one, of another key.
+
+    Anybody may publish under any name that is free.
+    """
+    known = {name: each.key_fingerprint for name, each in lock.artifacts.items()}
+    seen = {looks(name): name for name in known}
+    for name, each in artifacts.items():
+        other = seen.setdefault(looks(name), name)
+        key = each.key_fingerprint if each.signed else None
+        is_new = name not in known and other != name
+        if is_new and (key is None or key != known.get(other)):
+            raise RefusedError(
+                f"{name} looks like {other}, and is not by the key of that one: if you "
+                f"mean it, remove {other} first"
+            )
+        known.setdefault(name, key)
 
 
 def require_vouched(hub: "Hub", artifact: Artifact, wanted: int) -> None:

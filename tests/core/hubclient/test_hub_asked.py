@@ -86,6 +86,15 @@ def test_what_only_another_needed_goes_back_with_it(me: Person) -> None:
     assert here(me) == {f"{NAME}@1", f"{LOW}@1"}
 
 
+def test_update_leaves_what_was_asked_for_as_another_needs_it(
+    hub: RoutedHub, me: Person
+) -> None:
+    me.ok("pull", f"{LOW}@1", *GO)
+    me.ok("pull", f"{NAME}@1", *GO)
+    hub.routes = routes(shelf(f"{NAME}@3", f"{NAME}@2"))
+    me.refused(0, "everything is as it was", "update", "--yes")
+
+
 ORDERS = {"first": (f"{LOW}@2", f"{NAME}@2"), "later": (f"{NAME}@2", f"{LOW}@2")}
 
 

@@ -24,11 +24,12 @@ from redlane.hubclient import (
 )
 from redlane.model.settings import Hub as HubSettings
 from redlane.sharing.errors import RefusedError
-from redlane.sharing.lock import Locked
+from redlane.sharing.lock import Lock, Locked
 from redlane.sharing.trust import Trust
 from redlane.sharing.vetting import (
     newest_version,
     refusal,
+    require_unlike,
     require_vouched,
 )
 
@@ -345,3 +346,40 @@ def test_a_newest_version_that_is_none_raises_no_other_error() -> None:
     was, new = at("team@1", 1), at(f"team@{'9' * 5000}", 2)
     with pytest.raises(HubUnavailableError, match="nonsense"):
         newest_version(MemoryHub(was, new).hub, "team", here(was))
+
+
+ALIKE: dict[str, Artifact] = {
+    "by nobody": artifact("tearn@1"),
+    "by another key": artifact("tearn@1", key=OTHER_KEY),
+    "not signed, with a key told": artifact("tearn@1", key_fingerprint=KEY),
+    "in other letters": artifact("TEAM@1"),
+}
+UNLIKE: dict[str, Artifact] = {
+    "by the same key": artifact("tearn@1", key=KEY),
+    "with a mark in it": artifact("te-am@1"),
+    "itself": artifact("team@2"),
+}
+TEAM_IS_HERE = Lock("", {"team": here(SIGNED)})
+
+
+@pytest.mark.parametrize("of", ALIKE.values(), ids=ALIKE)
+def test_a_new_name_that_is_taken_for_one_that_is_here_needs_its_key(
+    of: Artifact,
+) -> None:
+    with pytest.raises(RefusedError, match=f"{of.name} looks like team"):
+        require_unlike({of.name: of}, TEAM_IS_HERE)
+
+
+@pytest.mark.parametrize("of", UNLIKE.values(), ids=UNLIKE)
+def test_a_name_that_is_not_taken_for_that_of_another_publisher_is_free(
+    of: Artifact,
+) -> None:
+    require_unlike({of.name: of}, TEAM_IS_HERE)
+
+
+def test_two_new_names_that_look_alike_need_one_key() -> None:
+    one, other = artifact("git-rules@1", key=KEY), artifact("git_ru1es@1", key=KEY)
+    require_unlike({each.name: each for each in (one, other)}, Lock())
+    other = artifact("git_ru1es@1", key=OTHER_KEY)
+    with pytest.raises(RefusedError, match="git_ru1es looks like git-rules"):
+        require_unlike({each.name: each for each in (one, other)}, Lock())

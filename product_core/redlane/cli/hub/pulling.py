@@ -153,17 +153,20 @@ def _update(arguments: argparse.Namespace) -> int:
                 raise RefusedError(
                     f"{name} is here as {needing[0]} wants it: update {needing[0]}"
                 )
-        names = arguments.names or lock.roots
+        # What something else needs stays as that one wants it.
+        names = arguments.names or lock.tops
         return [(each, _newest(hub, lock, each)) for each in names]
 
     return _take(arguments, wanted, None)
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    from redlane.sharing.planning import plan_removal  # noqa: PLC0415  # much to load
+    from redlane.sharing.journal import told  # noqa: PLC0415  # much to load
+    from redlane.sharing.planning import plan_removal  # noqa: PLC0415  # as above
 
     home = _home(arguments)
-    plan = plan_removal(home.paths.home, home.lock, set(arguments.names))
+    with told(home.paths.home):
+        plan = plan_removal(home.paths.home, home.lock, set(arguments.names))
     return _carry_out(arguments, home, plan, ())
 
 
@@ -176,6 +179,7 @@ def _newest(hub: "Hub", lock: Lock, name: str) -> str:
 def _take(arguments: argparse.Namespace, wanted: Wanted, role: str | None) -> int:
     """Fetch what is wanted, and have it here if nothing and nobody objects."""
     from redlane.sharing.fetching import fetch  # noqa: PLC0415  # much to load
+    from redlane.sharing.journal import told  # noqa: PLC0415  # as above
     from redlane.sharing.planning import plan_pull  # noqa: PLC0415  # as above
     from redlane.sharing.vetting import doubts  # noqa: PLC0415  # as above
 
@@ -188,7 +192,8 @@ def _take(arguments: argparse.Namespace, wanted: Wanted, role: str | None) -> in
         with progress("fetching") as tell:
             fetched = fetch(hub, roots, tell)
         _vet(hub, home, fetched)
-    plan = plan_pull(home.paths.home, home.lock, hub.address, fetched, role)
+    with told(home.paths.home):
+        plan = plan_pull(home.paths.home, home.lock, hub.address, fetched, role)
     if not arguments.allow_executable:
         _refuse_programs(plan)
     unclear = doubts(fetched.artifacts, home.lock, home.trust)
@@ -209,8 +214,13 @@ def _home(arguments: argparse.Namespace) -> _Home:
 
 def _vet(hub: "Hub", home: _Home, fetched: "Fetched") -> None:
     """Raise RefusedError for the first artifact that cannot be taken."""
-    from redlane.sharing.vetting import refusal, require_vouched  # noqa: PLC0415  # ditto
+    from redlane.sharing.vetting import (  # noqa: PLC0415  # much to load
+        refusal,
+        require_unlike,
+        require_vouched,
+    )
 
+    require_unlike(fetched.artifacts, home.lock)
     settings = hub_settings(home.paths)
     for name, each in fetched.artifacts.items():
         locked = home.lock.artifacts.get(name)
