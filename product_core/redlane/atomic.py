@@ -34,7 +34,7 @@ def write_atomically(
             else:
                 target.hardlink_to(temporary)
                 temporary.unlink()
-        except BaseException:
+        except BaseException:  # Ctrl-C as well
             temporary.unlink(missing_ok=True)
             raise
 

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 from redlane.cli import exit_codes
-from redlane.cli.output import paint, print_json, print_note, single_line
+from redlane.cli.output import as_text, paint, print_json, print_note, single_line
 from redlane.cli.parser import Commands, add_command, add_group
 from redlane.model.problem import Finding, Severity
 from redlane.paths import Paths
@@ -109,9 +109,9 @@ def _print_as_json(loaded: Loaded, errors: tuple[Finding, ...]) -> None:
 
 def _as_object(finding: Finding) -> dict[str, str]:
     return {
-        "file": _printable(finding.file),
+        "file": as_text(finding.file),
         "subject": finding.subject,
-        "message": _printable(finding.message),
+        "message": as_text(finding.message),
     }
 
 
@@ -131,11 +131,6 @@ def _print_as_text(loaded: Loaded, errors: tuple[Finding, ...]) -> None:
 
 def _count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def _printable(text: str) -> str:
-    """A file name as text: bytes that are not UTF-8 arrive as lone surrogates."""
-    return text.encode(errors="backslashreplace").decode()
 
 
 def _list_builtins(arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import sys
 from typing import TextIO
 
 __all__ = [
+    "as_text",
     "drop_stream",
     "paint",
     "print_error",
@@ -42,6 +43,11 @@ def paint(text: str, colour: str, stream: TextIO) -> str:
     if not stream.isatty():
         return text
     return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def as_text(name: str) -> str:
+    """A file name as text: bytes that are not UTF-8 arrive as lone surrogates."""
+    return name.encode(errors="backslashreplace").decode()
 
 
 def print_error(message: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redlane.cli import exit_codes
-from redlane.cli.output import paint, print_json, print_note
+from redlane.cli.output import as_text, paint, print_json, print_note
 from redlane.cli.parser import Commands, add_command
 from redlane.cli.progress import progress
 from redlane.cli.visible import on_one_line
@@ -180,7 +180,7 @@ def _document(report: _Report) -> dict[str, object]:
         "tests": len(report.results),
         "failed": [_as_object(each) for each in report.failed],
         "malformed": [
-            {"file": _printable(e.file), "policy": e.subject, "problem": e.message}
+            {"file": as_text(e.file), "policy": e.subject, "problem": e.message}
             for e in report.wrong
         ],
     }
@@ -198,7 +198,7 @@ def _document(report: _Report) -> dict[str, object]:
 def _as_object(result: Result) -> dict[str, object]:
     case = result.case
     return {
-        "file": _printable(case.file),
+        "file": as_text(case.file),
         "policy": case.policy,
         "context": case.context.value,
         "content": case.content.decode(errors="replace"),
@@ -207,7 +207,3 @@ def _as_object(result: Result) -> dict[str, object]:
         "verdict": case.verdict.value if case.verdict else None,
         "reason": result.reason,
     }
-
-
-def _printable(text: str) -> str:
-    return text.encode(errors="backslashreplace").decode()

@@ -155,7 +155,7 @@ def _swapped(made: Path, place: Path) -> Iterator[None]:
     try:
         _swap(made, place)
         yield
-    except BaseException:
+    except BaseException:  # Ctrl-C as well
         if _inode(place) != before:
             _swap_back(made, place, before)
         raise

@@ -80,7 +80,7 @@ def journaled(paths: Paths, files: Files) -> Iterator[Callable[[], None]]:
     write(paths, journal, as_bytes(_document(files, before)))
     try:
         yield partial(_place_all, paths, files)
-    except BaseException:
+    except BaseException:  # Ctrl-C as well
         with suppress(OSError):  # there is nothing more to be done about it
             _place_all(paths, before)
         raise

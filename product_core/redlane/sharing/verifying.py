@@ -25,9 +25,8 @@ def differences(paths: Paths, lock: Lock) -> Iterator[tuple[str, str]]:
         else:
             if not is_same:
                 yield str(file), "is not what was pulled: somebody has changed it"
-    known = {Path(each).name for each in lock.files}
     for file in _listed(paths.hub_policies):
-        if file.name not in known:
+        if f"policies/hub/{file.name}" not in lock.files:
             yield str(file), "did not come from a hub"
     for name, each in lock.artifacts.items():
         for needed in each.dependencies:

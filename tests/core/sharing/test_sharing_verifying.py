@@ -109,7 +109,7 @@ def test_a_link_to_the_same_content_is_the_same(paths: Paths) -> None:
     assert told(paths) == []
 
 
-@pytest.mark.parametrize("name", ["own.json", "notes.txt", ".hidden"])
+@pytest.mark.parametrize("name", ["own.json", "dev.json", "notes.txt", ".hidden"])
 def test_what_did_not_come_from_a_hub_is_told(paths: Paths, name: str) -> None:
     (paths.hub_policies / name).write_text("[]", encoding="utf-8")
     assert told(paths) == [(f"policies/hub/{name}", "did not come from a hub")]

@@ -13,7 +13,7 @@ from redlane.cli.hub.which import (
     hub_settings,
     paths_of,
 )
-from redlane.cli.output import paint, print_json, print_note, single_line
+from redlane.cli.output import as_text, paint, print_json, print_note, single_line
 from redlane.cli.parser import Commands, add_command
 from redlane.cli.progress import progress
 from redlane.cli.visible import on_one_line
@@ -135,7 +135,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     paths = paths_of(arguments)
     found = list(differences(paths, read_lock(paths.hub_lock)))
     if arguments.json:
-        print_json([{"file": _printable(f), "problem": why} for f, why in found])
+        print_json([{"file": as_text(f), "problem": why} for f, why in found])
     else:
         label = paint("error:", "red", sys.stdout)
         lines = (single_line(f"{file} {why}") for file, why in found)
@@ -143,7 +143,3 @@ def _verify(arguments: argparse.Namespace) -> int:
         if not found:
             print_note("all is as it was pulled")
     return exit_codes.FINDING if found else exit_codes.OK
-
-
-def _printable(text: str) -> str:
-    return text.encode(errors="backslashreplace").decode()

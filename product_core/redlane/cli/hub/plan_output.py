@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from redlane.cli.output import as_text
 from redlane.cli.visible import on_one_line, shortened
 from redlane.hubclient.signing import canonical
 from redlane.sharing.changes import Change, changed_fields
@@ -131,7 +132,7 @@ def _change_as_json(change: Change) -> dict[str, object]:
 
 def _finding_as_json(finding: "Finding") -> dict[str, str]:
     return {
-        "file": finding.file.encode(errors="backslashreplace").decode(),
+        "file": as_text(finding.file),
         "subject": finding.subject,
         "message": finding.message,
     }
