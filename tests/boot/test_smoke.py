@@ -173,6 +173,10 @@ def test_policy_is_signed_and_shared_through_the_hub(machine: Machine) -> None:
     release = ("--name", "a", "--version", "1", "--sign")
     shared(machine, "push", "/srv/shared.json", *release)
     assert "signature:   good" in shared(machine, "show", "a")
+    whole = ("--name", "team", "--version", "1", "--member", "a@1", "--sign")
+    shared(machine, "push", *whole)
+    shared(machine, "endorse", "team@1")
+    assert "team@1" in shared(machine, "search", "team")
 
 
 def test_shared_policy_is_pulled_and_in_force(machine: Machine) -> None:
@@ -180,14 +184,15 @@ def test_shared_policy_is_pulled_and_in_force(machine: Machine) -> None:
         named = {"REDLANE_HUB_URL": HUB}
         return machine.run(("redlane", "hub", *words, "--system"), env=named).stdout
 
-    pulled("pull", "a", "--as-role", "pulled", "--trust-new", "--yes")
+    pulled("pull", "team", "--as-role", "pulled", "--trust-new", "--yes")
     machine.run("systemctl reload redlane.service")
     asked = {"content": NEW["pattern"], "context": "Shell", "role": "pulled"}
     assert ask(machine, "/api/analyze", asked).body["policy"] == "a"
     shared(machine, "yank", "a@1", "--reason", "too much")
     assert "yanked: too much" in pulled("outdated")
+    pulled("pull", "team", "--yes")
     pulled("verify")
-    pulled("remove", "a", "--yes")
+    pulled("remove", "team", "--yes")
     for each in ("policies/hub", "roles/pulled.json"):
         machine.run(f"test ! -e /etc/redlane/{each}")
 
