@@ -3,12 +3,13 @@
 import errno
 import os
 import stat
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from redlane.errors import LoadError
 
-__all__ = ["LARGEST", "Listing", "list_json", "read_file"]
+__all__ = ["LARGEST", "Listing", "Overlay", "list_json", "read_file"]
 
 LARGEST = 16 * 1024 * 1024
 """The largest file that is read, in bytes."""
@@ -28,6 +29,32 @@ class Listing:
 
     files: tuple[Path, ...]
     ignored: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """What is on disk, with some files as they would be: their content, None if gone.
+
+    Those must have names that are read.
+    """
+
+    instead: Mapping[Path, bytes | None] = field(default_factory=dict)
+
+    def list_json(self, directory: Path) -> Listing:
+        """As the function does."""
+        listing = list_json(directory)
+        files = {each for each in listing.files if each not in self.instead}
+        files |= {
+            each
+            for each, data in self.instead.items()
+            if data is not None and each.parent == directory
+        }
+        return Listing(tuple(sorted(files, key=os.fsencode)), listing.ignored)
+
+    def read(self, path: Path) -> bytes:
+        """As `read_file` does."""
+        data = self.instead.get(path)
+        return read_file(path) if data is None else data
 
 
 def list_json(directory: Path) -> Listing:

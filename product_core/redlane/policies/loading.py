@@ -28,9 +28,9 @@ from redlane.policies.plugin_settings import settings_tables, with_settings
 from redlane.policies.references import Checked, check_references
 from redlane.policies.ruleset import RuleSet
 from redlane.policies.settings import parse_settings
-from redlane.policies.sources import Entry, read_sources
+from redlane.policies.sources import Entry, Sources, read_sources
 
-__all__ = ["MOST_ERRORS", "load"]
+__all__ = ["MOST_ERRORS", "load", "load_sources"]
 
 MOST_ERRORS = 1000
 """Errors of one file after which the rest of it is not looked at."""
@@ -46,7 +46,16 @@ def load(
     A role that the restriction leaves out is checked for its form, but what it refers
     to does not matter.
     """
-    sources = read_sources(paths)
+    return load_sources(read_sources(paths), paths, plugins, only_roles)
+
+
+def load_sources(
+    sources: Sources,
+    paths: Paths,
+    plugins: Plugins,
+    only_roles: frozenset[str] | None = None,
+) -> Loaded:
+    """The same, of what was read at these paths."""
     settings, of_settings = parse_settings(
         sources.settings, str(paths.settings), settings_tables(plugins)
     )

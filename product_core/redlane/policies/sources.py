@@ -17,7 +17,7 @@ from redlane.model.problem import Finding, Severity
 from redlane.paths import Paths
 from redlane.policies.documents import check_document
 from redlane.policies.fields import LEGACY
-from redlane.policies.files import Listing, list_json, read_file
+from redlane.policies.files import Listing, Overlay
 from redlane.policies.nearness import near_miss
 from redlane.wire.strict_json import JsonError, parse_json
 
@@ -27,6 +27,7 @@ MOST_MEMBERS = 100_000
 """The largest number of policies or roles in one file."""
 
 _ABSENT = object()
+_ON_DISK = Overlay()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,29 +54,32 @@ class Sources:
     settings_findings: list[Finding] = field(default_factory=list)
 
 
-def read_sources(paths: Paths) -> Sources:
+def read_sources(paths: Paths, overlay: Overlay = _ON_DISK) -> Sources:
     """Read everything that `paths` names."""
     sources = Sources()
     settings = _read(paths.settings, sources.settings_findings, may_be_absent=True)
     sources.settings = {} if settings is _ABSENT else settings
     of_policies = [paths.policies]
-    if os.path.isdir(paths.policies):  # noqa: PTH112  # which raises nothing
+    if overlay.instead or os.path.isdir(paths.policies):  # noqa: PTH112  # which raises nothing
         of_policies.append(paths.hub_policies)
-    _read_directories(of_policies, sources.policies, sources.policy_findings)
+    _read_directories(of_policies, overlay, sources.policies, sources.policy_findings)
     errors = any(each.severity is Severity.ERROR for each in sources.policy_findings)
     if not sources.policies and not errors:
         _read_legacy(paths.legacy_policies, sources)
-    _read_directories([paths.roles], sources.roles, sources.role_findings)
+    _read_directories([paths.roles], overlay, sources.roles, sources.role_findings)
     return sources
 
 
 def _read_directories(
-    directories: Iterable[Path], entries: list[Entry], findings: list[Finding]
+    directories: Iterable[Path],
+    overlay: Overlay,
+    entries: list[Entry],
+    findings: list[Finding],
 ) -> None:
-    listings = [_listing(each, findings) for each in directories]
-    files = [path for listing in listings for path in listing.files]
-    for path in sorted(files, key=os.fsencode):
-        entries.extend(read_file_entries(path, findings))
+    listings = [_listing(each, overlay, findings) for each in directories]
+    found = [path for listing in listings for path in listing.files]
+    for path in sorted(found, key=os.fsencode):
+        entries.extend(read_file_entries(path, findings, overlay))
     findings.extend(
         Finding(Severity.WARNING, str(path), "", f"not read: {_why_ignored(path)}")
         for listing in listings
@@ -83,17 +87,19 @@ def _read_directories(
     )
 
 
-def _listing(directory: Path, findings: list[Finding]) -> Listing:
+def _listing(directory: Path, overlay: Overlay, findings: list[Finding]) -> Listing:
     try:
-        return list_json(directory)
+        return overlay.list_json(directory)
     except LoadError as error:
         findings.append(Finding(Severity.ERROR, str(directory), "", str(error)))
         return Listing(())
 
 
-def read_file_entries(path: Path, findings: list[Finding]) -> Iterable[Entry]:
+def read_file_entries(
+    path: Path, findings: list[Finding], overlay: Overlay = _ON_DISK
+) -> Iterable[Entry]:
     """The members of one file; what is wrong with it is added to `findings`."""
-    value = _read(path, findings)
+    value = _read(path, findings, overlay)
     return () if value is _ABSENT else _members(path, value, findings)
 
 
@@ -103,12 +109,18 @@ def _why_ignored(path: Path) -> str:
     return "the name must end in .json, in small letters"
 
 
-def _read(path: Path, findings: list[Finding], *, may_be_absent: bool = False) -> Any:  # noqa: ANN401  # any JSON value
+def _read(
+    path: Path,
+    findings: list[Finding],
+    overlay: Overlay = _ON_DISK,
+    *,
+    may_be_absent: bool = False,
+) -> Any:  # noqa: ANN401  # any JSON value
     """The value of a file; _ABSENT when there is none, or an error was noted."""
     try:
         if may_be_absent and _is_absent(path):
             return _ABSENT
-        return parse_json(read_file(path))
+        return parse_json(overlay.read(path))
     except (LoadError, JsonError) as error:
         findings.append(Finding(Severity.ERROR, str(path), "", str(error)))
         return _ABSENT

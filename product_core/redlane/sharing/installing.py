@@ -8,7 +8,8 @@ after a crash finishes it.
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,19 +23,9 @@ from redlane.sharing.journal import STAGED, Files, journaled, told, write
 from redlane.sharing.planning import Plan
 from redlane.sharing.trust import Trust
 
-__all__ = ["install", "keep_trust", "rehearsed"]
+__all__ = ["install", "keep_trust", "require_own"]
 
-
-@contextmanager
-def rehearsed(paths: Paths, plan: Plan) -> Iterator[Path]:
-    """A directory with the hub's policies as they will be, for the time of the `with`.
-
-    It is not in the home. Raises RedlaneError, and RefusedError for a file among those
-    of the hub that is none of them.
-    """
-    with told(Path(tempfile.gettempdir())), _directory(None) as made:
-        _stage(paths, plan, made)
-        yield made
+_AT_ONCE = 16
 
 
 def install(paths: Paths, plan: Plan, trust: Trust | None) -> None:
@@ -44,10 +35,11 @@ def install(paths: Paths, plan: Plan, trust: Trust | None) -> None:
     what it was.
     """
     _require_unchanged(paths, plan)
+    require_own(paths, plan)
     with told(paths.policies), _directory(paths.policies) as made:
-        _stage(paths, plan, made)
-        for each in made.iterdir():
-            _flush(each)
+        if paths.is_system:
+            made.chmod(0o755)
+        _write_all({made / name: data for name, data in _staged(paths, plan)}, paths)
         with (
             journaled(paths, _others(plan, trust)) as write_others,
             _swapped(made, paths.hub_policies),
@@ -74,15 +66,19 @@ def _require_unchanged(paths: Paths, plan: Plan) -> None:
             raise RefusedError(f"{file} has changed meanwhile: try again")
 
 
-def _require_own(paths: Paths, plan: Plan) -> None:
-    """What is not ours is not lost: such a file, in the place of ours, is refused."""
+def require_own(paths: Paths, plan: Plan) -> None:
+    """What is not ours is not lost: such a file, in the place of ours, is refused.
+
+    Raises RefusedError, and RedlaneError where one cannot look.
+    """
     place = paths.hub_policies
-    if place.is_symlink() or (place.exists() and not place.is_dir()):
-        raise RefusedError(f"{place} is no directory: move it away")
-    for file in sorted(place.iterdir()) if place.is_dir() else ():
-        path = f"{file.relative_to(paths.home)}"
-        if path not in plan.former and not _is(file, plan.files.get(path)):
-            raise RefusedError(f"{file} did not come from a hub: move it away")
+    with told(place):
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            raise RefusedError(f"{place} is no directory: move it away")
+        for file in sorted(place.iterdir()) if place.is_dir() else ():
+            path = f"{file.relative_to(paths.home)}"
+            if path not in plan.former and not _is(file, plan.files.get(path)):
+                raise RefusedError(f"{file} did not come from a hub: move it away")
 
 
 def _is(path: Path, data: bytes | None) -> bool:
@@ -113,7 +109,7 @@ def _flush(path: Path) -> None:
 
 
 @contextmanager
-def _directory(parent: Path | None) -> Iterator[Path]:
+def _directory(parent: Path) -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix=STAGED, dir=parent))
     try:
         yield made
@@ -121,11 +117,8 @@ def _directory(parent: Path | None) -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _stage(paths: Paths, plan: Plan, made: Path) -> None:
+def _staged(paths: Paths, plan: Plan) -> Iterator[tuple[str, bytes]]:
     """New files, and those that are there; what is missing stays missing."""
-    _require_own(paths, plan)
-    if paths.is_system:
-        made.chmod(0o755)
     for path in plan.lock.files:
         if not path.startswith("policies/"):
             continue
@@ -133,9 +126,19 @@ def _stage(paths: Paths, plan: Plan, made: Path) -> None:
         if data is None and (paths.home / path).exists():
             data = _read(paths.home / path)
         if data is not None:
-            target = made / Path(path).name
-            target.write_bytes(data)
-            target.chmod(0o644 if paths.is_system else 0o600)
+            yield Path(path).name, data
+
+
+def _write_all(files: Mapping[Path, bytes], paths: Paths) -> None:
+    """Have new files on the disk, many at once: each waits for it."""
+
+    def write_one(path: Path) -> None:
+        path.write_bytes(files[path])
+        path.chmod(0o644 if paths.is_system else 0o600)
+        _flush(path)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(write_one, files))
 
 
 def _read(path: Path) -> bytes:

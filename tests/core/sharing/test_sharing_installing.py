@@ -12,8 +12,10 @@ from core.sharing.sharing_samples import KEY, artifact, fetched, needs
 from redlane.errors import RedlaneError
 from redlane.hubclient import Artifact
 from redlane.paths import Paths
+from redlane.policies.sources import read_sources
+from redlane.sharing.checking import as_planned
 from redlane.sharing.errors import RefusedError
-from redlane.sharing.installing import install, keep_trust, rehearsed
+from redlane.sharing.installing import install, keep_trust, require_own
 from redlane.sharing.journal import alone
 from redlane.sharing.lock import read_lock
 from redlane.sharing.planning import Plan, plan_pull, plan_removal
@@ -115,33 +117,17 @@ def test_nothing_is_left_of_what_was_staged(paths: Paths) -> None:
     assert names_in(paths.policies) == ["hub"]
 
 
-def test_a_rehearsal_leaves_no_trace_in_the_home(paths: Paths) -> None:
-    with rehearsed(paths, plan_of(paths, "git", GIT, TAGS)) as made:
-        assert names_in(made) == ["git.json", "tags.json"]
-        assert not paths.home.exists()
-    assert not made.exists()
-
-
-def test_a_rehearsal_has_what_an_installation_would_have(paths: Paths) -> None:
-    carry_out(paths, plan_of(paths, "git", GIT, TAGS))
-    plan = plan_of(paths, "x", artifact("x@1"))
-    with rehearsed(paths, plan) as made:
-        rehearsal = tree(made)
-    carry_out(paths, plan)
-    assert rehearsal == tree(paths.hub_policies)
-
-
-def test_a_rehearsal_is_cleared_away_when_it_fails(paths: Paths) -> None:
-    seen: list[Path] = []
-
-    def fail() -> None:
-        with rehearsed(paths, plan_of(paths, "tags", TAGS)) as made:
-            seen.append(made)
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    assert not seen[0].exists()
+def test_what_is_checked_beforehand_is_what_there_is_afterwards(paths: Paths) -> None:
+    plans = [
+        lambda: plan_of(paths, "git", GIT, TAGS, role="dev"),
+        lambda: plan_of(paths, "x", artifact("x@1")),
+        lambda: plan_removal(paths.home, read_lock(paths.hub_lock), {"git"}),
+    ]
+    for make in plans:
+        plan = make()
+        planned = read_sources(paths, as_planned(paths, plan))
+        carry_out(paths, plan)
+        assert read_sources(paths) == planned
 
 
 def _roles_are_a_file(paths: Paths) -> None:
@@ -288,8 +274,8 @@ def test_a_stranger_among_the_files_of_the_hub_is_refused_and_stays(
     plan, as_it_was = plan_of(paths, "tags", TAGS), tree(paths.home)
     with pytest.raises(RefusedError, match=f"{name} did not come from a hub"):
         carry_out(paths, plan)
-    with pytest.raises(RefusedError), rehearsed(paths, plan):
-        pytest.fail("it is rehearsed")
+    with pytest.raises(RefusedError):
+        require_own(paths, plan)
     assert tree(paths.home) == as_it_was
 
 

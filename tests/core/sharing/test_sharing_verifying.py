@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from core.sharing.sharing_samples import artifact, fetched, locked, needs
 from redlane.model.problem import Severity
 from redlane.paths import Paths
 from redlane.policies.files import LARGEST
-from redlane.sharing.installing import install, rehearsed
+from redlane.sharing.installing import install
 from redlane.sharing.journal import alone
 from redlane.sharing.lock import Lock, read_lock
 from redlane.sharing.planning import plan_pull
@@ -140,12 +139,13 @@ def test_a_lock_that_misses_what_is_needed_is_told(paths: Paths) -> None:
 def test_policies_that_the_lock_does_not_know_yet_are_told(paths: Paths) -> None:
     found = fetched("git", artifact("git@2", content=[{"id": "new"}]))
     plan = plan_pull(paths.home, read_lock(paths.hub_lock), "https://hub", found)
-    with rehearsed(paths, plan) as made:
-        shutil.rmtree(paths.hub_policies)
-        shutil.copytree(made, paths.hub_policies)
+    before = paths.hub_lock.read_bytes()
+    install(paths, plan, None)
+    paths.hub_lock.write_bytes(before)
     assert [file for file, _ in told(paths)] == [
         "policies/hub/git.json",
         "policies/hub/tags.json",
+        "roles/dev.json",
     ]
 
 

@@ -268,14 +268,23 @@ def _carry_out(
     agreed("Change this?", yes=arguments.yes)
     if found.is_partial:
         _require_sound(_outcome(paths, plan, may_start=True), paths)
-    _install(home, plan, found, trust)
+    _install(home, plan, trust, lambda: _is_still(paths, plan, found))
     for key in trust.publishers.keys() - home.trust.publishers.keys():
         print_note(f"{key} is trusted from now on")
     print_note("done; it is in force after: redlane session reload")
     return exit_codes.OK
 
 
-def _install(home: _Home, plan: "Plan", found: "Outcome", trust: Trust) -> None:
+def _is_still(paths: Paths, plan: "Plan", found: "Outcome") -> bool:
+    """Whether it would load as it was found to, whatever has been changed meanwhile."""
+    from redlane.policies.sources import read_sources  # noqa: PLC0415  # much to load
+
+    return read_sources(paths) == found.seen or _outcome(paths, plan) == found
+
+
+def _install(
+    home: _Home, plan: "Plan", trust: Trust, is_still: Callable[[], bool]
+) -> None:
     """Do it, if all that was shown and agreed to is still so."""
     from redlane.sharing.installing import install  # noqa: PLC0415  # ditto
     from redlane.sharing.journal import alone  # noqa: PLC0415  # ditto
@@ -283,7 +292,7 @@ def _install(home: _Home, plan: "Plan", found: "Outcome", trust: Trust) -> None:
     paths = home.paths
     with alone(paths):
         now = read_lock(paths.hub_lock), read_trust(paths.hub_trust)
-        if now != (home.lock, home.trust) or _outcome(paths, plan) != found:
+        if now != (home.lock, home.trust) or not is_still():
             raise RefusedError("somebody else has changed what is here: try again")
         install(paths, plan, None if trust == home.trust else trust)
 
@@ -291,10 +300,8 @@ def _install(home: _Home, plan: "Plan", found: "Outcome", trust: Trust) -> None:
 def _outcome(paths: Paths, plan: "Plan", *, may_start: bool = False) -> "Outcome":
     from redlane.plugins import find_plugins  # noqa: PLC0415  # much to load
     from redlane.sharing.checking import outcome  # noqa: PLC0415  # as above
-    from redlane.sharing.installing import rehearsed  # noqa: PLC0415  # as above
 
-    with rehearsed(paths, plan) as made:
-        return outcome(paths, made, plan, find_plugins(), may_start=may_start)
+    return outcome(paths, plan, find_plugins(), may_start=may_start)
 
 
 def _show(arguments: argparse.Namespace, plan: "Plan", found: "Outcome") -> None:
