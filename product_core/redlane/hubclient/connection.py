@@ -37,7 +37,7 @@ class Connection:
         self._address = address
         self._seconds = seconds
         self._most_bytes = most_bytes
-        self._deadline = Deadline()
+        self._deadline = Deadline(seconds)
         self._manager = manager_for(address)
         self._manager.pool_classes_by_scheme = {
             scheme: self._watched(kind)
@@ -51,7 +51,7 @@ class Connection:
     def close(self) -> None:
         """End the connection; the next request makes another one."""
         self._manager.clear()
-        self._deadline.forget()
+        self._deadline.close()
 
     def send(
         self,
@@ -78,7 +78,7 @@ class Connection:
         except UnicodeEncodeError as error:
             raise UsageError("what was to be asked is no text") from error
         headers = _headers(token, has_body=data is not None)
-        with self._turn, self._deadline.within(self._seconds):
+        with self._turn, self._deadline:
             try:
                 return self._read(self._ask(method, url, data, headers))
             except (OSError, urllib3.exceptions.HTTPError) as error:

@@ -2,8 +2,8 @@
 
 import socket
 import threading
+import time
 from contextlib import suppress
-from functools import partial
 from typing import Self
 
 from urllib3.connection import HTTPConnection
@@ -17,13 +17,14 @@ class Deadline:
     Limits on each read let who sends a byte now and then hold the caller for ever.
     """
 
-    def __init__(self) -> None:
-        """Nothing is asked yet."""
+    def __init__(self, seconds: float) -> None:
+        """Each request may take that long; nothing is asked yet."""
         self.is_over = False
+        self._seconds = seconds
+        self._ends_at: float | None = None
         self._socket: socket.socket | None = None
-        self._lock = threading.Lock()
-        self._request = 0
-        self._timer = threading.Timer(0, self._end)
+        self._lock = threading.Condition()
+        self._watcher: threading.Thread | None = None
 
     def watched(self, kind: type[HTTPConnection]) -> type[HTTPConnection]:
         """That kind of connection, whose socket is known here."""
@@ -52,28 +53,42 @@ class Deadline:
                 self._socket.close()
                 self._socket = None
 
-    def within(self, seconds: float) -> Self:
+    def close(self) -> None:
+        """Let go of the socket, and watch no more until the next request."""
+        self.forget()
+        with self._lock:
+            self._lock.notify()
+
+    def __enter__(self) -> Self:
         """Begin a request, which ends with the `with` or when its time is up."""
-        self.is_over = False
-        self._timer = threading.Timer(seconds, partial(self._end, self._request))
-        self._timer.daemon = True
+        with self._lock:
+            self.is_over = False
+            self._ends_at = time.monotonic() + self._seconds
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._watch, daemon=True)
+                self._watcher.start()
         return self
 
-    def __enter__(self) -> None:
-        """Count from now on."""
-        self._timer.start()
-
     def __exit__(self, *_: object) -> None:
-        """Count no more; a timer that goes off just now ends nothing."""
-        self._timer.cancel()
+        """Count no more."""
         with self._lock:
-            self._request += 1
+            self._ends_at = None
 
-    def _end(self, request: int) -> None:
+    def _watch(self) -> None:
+        """End what takes too long; done once it is woken when nothing is asked.
+
+        Who asks does not wake it: each end is later than the one that it waits for.
+        """
         with self._lock:
-            if request == self._request:
-                self.is_over = True
-                self._shut()
+            while self._ends_at is not None:
+                left = self._ends_at - time.monotonic()
+                if left > 0:
+                    self._lock.wait(left)
+                else:
+                    self.is_over = True
+                    self._ends_at = None
+                    self._shut()
+            self._watcher = None
 
     def _shut(self) -> None:
         if self._socket is not None:
