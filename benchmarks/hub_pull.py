@@ -4,19 +4,22 @@
 
 The floor is the same requests with http.client, over one connection, in the same run:
 nothing is read of what comes. The pull is the whole command, from its start, in a home
-without anything. Both take turns.
+without anything. Both take turns: on this machine, where the command's own start is
+most of it, and over a way of 5 ms and back, as to a hub elsewhere in town.
 """
 
 import http.client
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from measure import duration, percentile, print_table, ratio
@@ -29,25 +32,73 @@ ARTIFACTS = 200
 ROUNDS = 7
 EMAIL, PASSWORD = "bench@example.com", "correct horse"
 BIN = Path(sys.executable).parent
-FLOOR, PULL = "bare requests", "redlane hub pull"
+WAYS = {"here": 0.0, "5 ms away": 0.005}
 
 
 def main() -> None:
     """Print the table."""
-    taken: dict[str, list[float]] = {FLOOR: [], PULL: []}
+    rows = []
     with tempfile.TemporaryDirectory() as name:
         with serving(Path(name)) as address:
             publish(Path(name), address)
-        for number in range(ROUNDS):
-            with serving(Path(name)) as address:  # anew, for its limit of requests
-                taken[FLOOR].append(bare(address))
-                taken[PULL].append(pull(address, Path(name) / str(number)))
-    middle = {kind: percentile(times, 50) for kind, times in taken.items()}
-    rows = [
-        (kind, duration(middle[kind]), ratio(middle[kind], middle[FLOOR]))
-        for kind in taken
-    ]
+        for way, seconds in WAYS.items():
+            floor, whole = measured(Path(name), way, seconds)
+            rows += [
+                (f"bare requests, {way}", duration(floor), ratio(floor, floor)),
+                (f"redlane hub pull, {way}", duration(whole), ratio(whole, floor)),
+            ]
     print_table((f"a set of {ARTIFACTS}", "p50", "of the floor"), rows)
+
+
+def measured(directory: Path, way: str, seconds: float) -> tuple[float, float]:
+    """How long the requests and the pull take, over a way of so many seconds."""
+    floor, whole = [], []
+    for number in range(ROUNDS):
+        with (  # anew, for its limit of requests
+            serving(directory) as there,
+            relayed(there, seconds) as address,
+        ):
+            floor.append(bare(address))
+            whole.append(pull(address, directory / f"{way} {number}"))
+    return percentile(floor, 50), percentile(whole, 50)
+
+
+@contextmanager
+def relayed(address: str, seconds: float) -> Iterator[str]:
+    """The same hub, so many seconds away, there and back."""
+    if not seconds:
+        yield address
+        return
+    host, _, port = address.removeprefix("http://").partition(":")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with suppress(OSError):  # closed, in the end
+                while True:
+                    near, far = (
+                        server.accept()[0],
+                        socket.create_connection((host, port)),
+                    )
+                    for ends in ((near, far), (far, near)):
+                        start(carry, *ends, seconds / 2)
+
+        start(serve)
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def carry(one: socket.socket, other: socket.socket, seconds: float) -> None:
+    """Pass on what comes, later; an end, too."""
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with suppress(OSError):
+        while data := one.recv(65536):
+            time.sleep(seconds)
+            other.sendall(data)
+        other.shutdown(socket.SHUT_WR)
+
+
+def start(target: Callable[..., None], *arguments: object) -> None:
+    """Run it in a thread that ends with the program."""
+    threading.Thread(target=target, args=arguments, daemon=True).start()
 
 
 @contextmanager
