@@ -3,9 +3,10 @@
 import hashlib
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Protocol
+from typing import Any, Protocol
 
 from redlane.errors import RedlaneError
 from redlane.hubclient.documents import Release
@@ -24,6 +25,15 @@ __all__ = [
 ]
 
 PUBLIC_BYTES, SIGNATURE_BYTES = 32, 64
+
+_LONGEST = 1024 * 1024
+_LAYOUTS: tuple[dict[str, Any], ...] = (
+    {"separators": (",", ":")},
+    {"separators": (", ", ": ")},
+    {"indent": 2},
+    {"indent": 4},
+    {"indent": "\t"},
+)
 
 
 class Signer(Protocol):
@@ -59,20 +69,22 @@ def content_hash(content: str) -> str:
 def is_hash_of(content: object, digest: str) -> bool:
     """Whether a value has this hash, as canonical JSON or as common writers make it.
 
-    Whichever text has it, the value is what was published.
+    Whichever text has it, the value is what was published. Of a long one it must be the
+    canonical text: to write it in all ways takes seconds.
     """
-    if content_hash(canonical(content)) == digest:
+    text = canonical(content)
+    if content_hash(text) == digest:
         return True
-    ways = product((False, True), (True, False), ((",", ":"), (", ", ": ")))
-    return any(
-        content_hash(
-            json.dumps(
-                content, sort_keys=sort, ensure_ascii=ascii, separators=separators
-            )
-        )
-        == digest
-        for sort, ascii, separators in ways  # noqa: A001  # as dumps calls it
+    return len(text) <= _LONGEST and any(
+        content_hash(each) == digest for each in _writings(content)
     )
+
+
+def _writings(content: object) -> Iterator[str]:
+    """The texts that common writers make of a value, and their files."""
+    for sort, is_ascii, layout in product((False, True), (False, True), _LAYOUTS):
+        text = json.dumps(content, sort_keys=sort, ensure_ascii=is_ascii, **layout)
+        yield from (text, f"{text}\n")
 
 
 def fingerprint(public_key: bytes) -> str:

@@ -231,17 +231,21 @@ VALUES: list[Any] = [
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("ascii_only", [True, False])
-@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+@pytest.mark.parametrize(
+    "layout",
+    [{"separators": (",", ":")}, {}, {"indent": 2}, {"indent": 4}, {"indent": "\t"}],
+)
 @pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.parametrize("end", ["", "\n"])
 def test_a_content_has_the_hash_of_the_text_that_was_published(
     value: Any,
     ascii_only: bool,  # noqa: FBT001  # a case
-    separators: tuple[str, str],
+    layout: dict[str, Any],
     is_sorted: bool,  # noqa: FBT001  # a case
+    end: str,
 ) -> None:
-    text = json.dumps(
-        value, ensure_ascii=ascii_only, separators=separators, sort_keys=is_sorted
-    )
+    text = json.dumps(value, ensure_ascii=ascii_only, sort_keys=is_sorted, **layout)
+    text += end
     told = digest(text.encode())
     memory = MemoryHub(artifact("a@1", content=value, content_hash=told))
     assert fetch_one(memory.hub, "a", "1").content == value
