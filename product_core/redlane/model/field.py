@@ -20,6 +20,7 @@ class Kind(StrEnum):
     DIRECTORY = "the path of a directory, absolute or below Redlane's own"
     ADDRESS = 'a loopback address such as "127.0.0.1:8080"'
     REVIEWERS = "an array of names, or of objects with a `name` and perhaps a `type`"
+    STRING_MAP = "an object whose values are strings that are not empty"
     OBJECT = "an object"
     ANY = "any value"
 

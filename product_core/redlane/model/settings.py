@@ -178,7 +178,12 @@ class Hub:
 
     url: str | None = _setting(
         Kind.NAME,
-        "the address of the hub that redlane hub asks",
+        "the hub that redlane hub asks: an address, or a name of hub.names",
+        default=None,
+    )
+    names: Mapping[str, str] | None = _setting(
+        Kind.STRING_MAP,
+        "names for hubs, and the address of each, to say --hub NAME",
         default=None,
     )
     subscription_key: str | None = _setting(

@@ -253,6 +253,14 @@ def _string_or_strings(field: Field) -> Schema:
     return {"anyOf": [one, {"type": "array", "minItems": 1, "items": one}]}
 
 
+def _string_map(field: Field) -> Schema:
+    return {
+        "type": "object",
+        "propertyNames": {"minLength": 1},
+        "additionalProperties": {**_string(field), "minLength": 1},
+    }
+
+
 def _reviewers(field: Field) -> Schema:
     name = _name(field)
     one = {
@@ -292,6 +300,7 @@ _FORMS: dict[Kind, Callable[[Field], Schema]] = {
     Kind.DIRECTORY: _name,
     Kind.ADDRESS: lambda _: {"type": "string", "pattern": ADDRESS},
     Kind.REVIEWERS: _reviewers,
+    Kind.STRING_MAP: _string_map,
     Kind.OBJECT: lambda _: {"type": "object"},
     Kind.ANY: lambda _: {},
 }

@@ -149,6 +149,12 @@ def _reviewers(field: Field, value: Any) -> str | None:  # noqa: ANN401
     return None
 
 
+def _string_map(field: Field, value: Any) -> str | None:  # noqa: ANN401
+    if not isinstance(value, dict):
+        return ""
+    return _strings(field, [*value, *value.values()])
+
+
 def _object(_field: Field, value: Any) -> str | None:  # noqa: ANN401
     return None if isinstance(value, dict) else ""
 
@@ -169,6 +175,7 @@ _CHECKS: dict[Kind, Callable[[Field, Any], str | None]] = {
     Kind.DIRECTORY: _name,
     Kind.ADDRESS: _address,
     Kind.REVIEWERS: _reviewers,
+    Kind.STRING_MAP: _string_map,
     Kind.OBJECT: _object,
     Kind.ANY: _any,
 }

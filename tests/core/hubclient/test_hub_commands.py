@@ -138,11 +138,28 @@ def test_hub_is_the_options_then_the_environments_then_the_settings(
     assert (code, err) == (0, f"redlane: nobody was logged in to {asked}\n")
 
 
+NAMES = {"team": "https://team", "own": "http://127.0.0.1:9"}
+
+
+@pytest.mark.parametrize("where", ["option", "variable", "setting"])
+def test_hub_is_named_as_the_settings_name_it(tmp_path: Path, where: str) -> None:
+    someone = Person(tmp_path)
+    if where == "variable":
+        someone.env["REDLANE_HUB_URL"] = "team"
+    url = "team" if where == "setting" else "https://setting"
+    someone.settings({"hub": {"url": url, "names": NAMES}})
+    option = ("--hub", "team") if where == "option" else ()
+    code, _, err = someone.run("logout", *option)
+    assert (code, err) == (0, "redlane: nobody was logged in to https://team\n")
+
+
 UNNAMED: dict[str, tuple[Mapping[str, object] | None, str]] = {
     "nowhere": (None, "no hub is named: say --hub URL"),
     "null": ({"hub": {"url": None}}, "no hub is named: say --hub URL"),
     "other type": ({"hub": {"url": 5}}, "settings.json: hub.url: "),
     "no address": ({"hub.url": "ada@example.org"}, "'ada@example.org' is none"),
+    "no name": ({"hub": {"url": "taem", "names": NAMES}}, "hub.names: own, team"),
+    "names of another type": ({"hub.names": {"team": 5}}, "settings.json: hub.names: "),
 }
 
 

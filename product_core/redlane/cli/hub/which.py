@@ -38,8 +38,9 @@ def add_hub(parser: argparse.ArgumentParser) -> None:
     """Give a command the option that names the hub."""
     parser.add_argument(
         "--hub",
-        metavar="URL",
-        help=f"the hub's address (default: {_ADDRESS}, else the setting hub.url)",
+        metavar="URL|NAME",
+        help="the hub's address, or its name in the setting hub.names (default: "
+        f"{_ADDRESS}, else the setting hub.url)",
     )
 
 
@@ -86,9 +87,20 @@ def address_of(arguments: argparse.Namespace, otherwise: str = "") -> str:
 
 
 def _named(arguments: argparse.Namespace) -> str | None:
-    """The address that somebody has named for it."""
+    """The address that somebody has named for it, or the one of the name; or none."""
     named = arguments.hub or os.environ.get(_ADDRESS)
-    return named or hub_settings(paths_of(arguments)).url
+    if named and "://" in named:
+        return named
+    settings = hub_settings(paths_of(arguments))
+    named, names = named or settings.url, settings.names or {}
+    if not named or not names or "://" in named:
+        return named
+    if named not in names:
+        known = ", ".join(sorted(names))
+        raise UsageError(
+            f"the hub {named!r} is no address, nor in the setting hub.names: {known}"
+        )
+    return names[named]
 
 
 def exact(named: str) -> tuple[str, str]:
