@@ -23,7 +23,7 @@ from redlane_hub.settings import Settings, load_settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 HUB, API = DOCS / "hub.md", DOCS / "hub-api.md"
-CLIENT = DOCS / "hub-client.md"
+CLIENT, WALK = DOCS / "hub-client.md", DOCS / "sharing.md"
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN_ADDRESS = "127.0.0.1:8080"
 LISTENING = re.compile(r"listening on http://(\S+)")
@@ -106,7 +106,7 @@ def fits(shown: str, expected: str) -> bool:
 
 
 @pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
-@pytest.mark.parametrize("page", [HUB, API, CLIENT], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [HUB, API, CLIENT, WALK], ids=lambda page: page.name)
 def test_what_the_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     try:
