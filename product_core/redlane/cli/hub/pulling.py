@@ -3,24 +3,22 @@
 import argparse
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redlane.cli import exit_codes
-from redlane.cli.hub.asking import agreed, is_agreed
+from redlane.cli.hub.asking import agreed
+from redlane.cli.hub.consents import Home, add_trust_new, doubt_line, settled, some, vet
 from redlane.cli.hub.plan_output import plan_as_json, plan_lines
 from redlane.cli.hub.which import (
     add_hub,
     add_json,
     add_system,
     hub_of,
-    hub_settings,
     paths_of,
 )
 from redlane.cli.output import print_finding, print_json, print_note
 from redlane.cli.parser import Commands, Parser, add_command
 from redlane.cli.progress import progress
-from redlane.cli.visible import on_one_line, shortened
 from redlane.errors import LoadError, UsageError
 from redlane.paths import Paths
 from redlane.sharing.contents import runs_programs
@@ -33,26 +31,13 @@ from redlane.sharing.verifying import differences
 if TYPE_CHECKING:
     from redlane.hubclient import Hub
     from redlane.sharing.checking import Outcome
-    from redlane.sharing.fetching import Fetched
     from redlane.sharing.planning import Plan
     from redlane.sharing.vetting import Doubt
 
 __all__ = ["register"]
 
-_SOME = 5
-"""So many artifacts are named where there may be more."""
-
 Wanted = Callable[["Hub", Lock], list[tuple[str, str]]]
 """Says which artifacts are to be fetched, by name and version."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Home:
-    """What came from a hub so far, and whom this home trusts."""
-
-    paths: Paths
-    lock: Lock
-    trust: Trust
 
 
 def register(group: Commands) -> None:
@@ -122,11 +107,7 @@ def _add_consents(parser: Parser) -> None:
         action="store_true",
         help="take policies that start programs",
     )
-    parser.add_argument(
-        "--trust-new",
-        action="store_true",
-        help="trust keys that are new here, and take what is not signed",
-    )
+    add_trust_new(parser)
 
 
 def _pull(arguments: argparse.Namespace) -> int:
@@ -191,7 +172,7 @@ def _take(arguments: argparse.Namespace, wanted: Wanted, role: str | None) -> in
             return exit_codes.OK
         with progress("fetching") as tell:
             fetched = fetch(hub, roots, tell)
-        _vet(hub, home, fetched)
+        vet(hub, home, fetched.artifacts)
     with told(home.paths.home):
         plan = plan_pull(home.paths.home, home.lock, hub.address, fetched, role)
     if not arguments.allow_executable:
@@ -200,7 +181,7 @@ def _take(arguments: argparse.Namespace, wanted: Wanted, role: str | None) -> in
     return _carry_out(arguments, home, plan, unclear)
 
 
-def _home(arguments: argparse.Namespace) -> _Home:
+def _home(arguments: argparse.Namespace) -> Home:
     """What is here, after what one that was cut short has begun is finished."""
     from redlane.sharing.journal import alone, is_cut_short  # noqa: PLC0415  # ditto
 
@@ -209,27 +190,7 @@ def _home(arguments: argparse.Namespace) -> _Home:
         with alone(paths):
             pass
     lock, trust = read_lock(paths.hub_lock), read_trust(paths.hub_trust)
-    return _Home(paths, lock, trust)
-
-
-def _vet(hub: "Hub", home: _Home, fetched: "Fetched") -> None:
-    """Raise RefusedError for the first artifact that cannot be taken."""
-    from redlane.sharing.vetting import (  # noqa: PLC0415  # much to load
-        refusal,
-        require_unlike,
-        require_vouched,
-    )
-
-    require_unlike(fetched.artifacts, home.lock)
-    settings = hub_settings(home.paths)
-    for name, each in fetched.artifacts.items():
-        locked = home.lock.artifacts.get(name)
-        if reason := refusal(each, locked, home.trust, settings):
-            raise RefusedError(on_one_line(reason))
-        if each.yanked:
-            why = on_one_line(each.yanked_reason or "no reason is told")
-            print_note(f"{name}@{each.version} was yanked by its publisher: {why}")
-        require_vouched(hub, each, settings.require_endorsements)
+    return Home(paths, lock, trust)
 
 
 def _refuse_programs(plan: "Plan") -> None:
@@ -237,14 +198,14 @@ def _refuse_programs(plan: "Plan") -> None:
         if found := runs_programs(each.arriving):
             raise RefusedError(
                 f"{each.name}@{each.after} has policies that start programs here "
-                f"({_some(found)}): read them (redlane hub show), and say "
+                f"({some(found)}): read them (redlane hub show), and say "
                 "--allow-executable"
             )
 
 
 def _carry_out(
     arguments: argparse.Namespace,
-    home: _Home,
+    home: Home,
     plan: "Plan",
     unclear: "tuple[Doubt, ...]",
 ) -> int:
@@ -259,9 +220,9 @@ def _carry_out(
     _require_sound(found, paths)
     if arguments.dry_run:
         for each in unclear:
-            print_note(f"{_doubt(each)}: it would be asked, or --trust-new")
+            print_note(f"{doubt_line(each)}: it would be asked, or --trust-new")
         return exit_codes.OK
-    trust = _settled(arguments, home.trust, unclear)
+    trust = settled(arguments, home.trust, unclear)
     trust = trust.stating(
         {each.key for each in plan.changes if each.key and each.is_stated}
     )
@@ -283,7 +244,7 @@ def _is_still(paths: Paths, plan: "Plan", found: "Outcome") -> bool:
 
 
 def _install(
-    home: _Home, plan: "Plan", trust: Trust, is_still: Callable[[], bool]
+    home: Home, plan: "Plan", trust: Trust, is_still: Callable[[], bool]
 ) -> None:
     """Do it, if all that was shown and agreed to is still so."""
     from redlane.sharing.installing import install  # noqa: PLC0415  # ditto
@@ -335,45 +296,3 @@ def _require_sound(found: "Outcome", paths: Paths) -> None:
             f"{paths.legacy_policies} would not be read any more, for it is only read "
             f"where there are no others: move it to {paths.policies} first"
         )
-
-
-def _settled(
-    arguments: argparse.Namespace, trust: Trust, unclear: "tuple[Doubt, ...]"
-) -> Trust:
-    """The trusted keys, with those that are now.
-
-    Raises RefusedError for what nobody says yes to.
-    """
-    from redlane.sharing.vetting import Reason  # noqa: PLC0415  # much to load
-
-    for each in unclear:
-        is_new = each.reason is Reason.NEW_KEY
-        question = "Trust this key?" if is_new else "Take it all the same?"
-        question = f"{_doubt(each)}. {question}"
-        if not arguments.trust_new and not is_agreed(question, flag="--trust-new"):
-            raise RefusedError("nothing was done")
-        if is_new and each.key:
-            owners = dict.fromkeys(of.owner for of in each.artifacts)
-            trust = trust.trusting(each.key, _some([*owners]))
-    return trust
-
-
-def _doubt(doubt: "Doubt") -> str:
-    from redlane.sharing.vetting import Reason  # noqa: PLC0415  # much to load
-
-    names = _some([f"{each.name}@{each.version}" for each in doubt.artifacts])
-    owners = _some([*dict.fromkeys(each.owner for each in doubt.artifacts)])
-    by = f"is signed by {doubt.key}" + ("" if doubt.is_stated else ", says the hub")
-    why = {
-        Reason.UNSIGNED: "is not signed",
-        Reason.NEW_KEY: f"{by}: a key that is not trusted here",
-        Reason.UNSTATED: f"{by}, but lacks what else by this key has: a signature that "
-        "can be checked here",
-    }[doubt.reason]
-    return f"{names}, which the hub says is of '{owners}', {why}"
-
-
-def _some(names: list[str]) -> str:
-    rest = len(names) - _SOME
-    named = ", ".join(map(shortened, names[:_SOME]))
-    return f"{named} and {rest} more" if rest > 0 else named
