@@ -24,7 +24,8 @@ class Change:
 
     `key` is the fingerprint that it is signed by, `is_stated` tells that this was
     checked here, and `owner` is whose the hub says it is. `needs` are
-    names and versions that a version which stays did not need before.
+    names and versions that a version which stays did not need before. Of two policies
+    that match, the first one is told, so their order is part of what they say.
     """
 
     name: str
@@ -37,12 +38,14 @@ class Change:
     added: Policies
     removed: Policies
     changed: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
+    is_reordered: bool = False
 
     @property
     def is_any(self) -> bool:
         """Whether anything changes."""
-        differs = self.before != self.after
-        return differs or bool(self.needs or self.added or self.removed or self.changed)
+        return self.before != self.after or any(
+            (self.needs, self.added, self.removed, self.changed, self.is_reordered)
+        )
 
     @property
     def arriving(self) -> dict[str, Mapping[str, Any]]:
@@ -79,6 +82,7 @@ def change_of(  # noqa: PLR0913  # what a change consists of
             for each in new
             if each in old and old[each] != new[each]
         },
+        is_reordered=[e for e in old if e in new] != [e for e in new if e in old],
     )
 
 

@@ -168,7 +168,8 @@ def test_what_pulls_nothing_finishes_it_too(
 def test_rehearsal_after_it_changes_nothing(homes: Path, me: Person, step: str) -> None:
     shutil.copytree(homes / step, me.home)
     before = me.files()
-    me.run("hub", *PULL, "--dry-run")
+    _, _, err = me.run("hub", *PULL, "--dry-run")
+    assert "a change was cut short" in err
     assert me.files() == before
 
 

@@ -43,13 +43,28 @@ def test_policies_come_go_and_change() -> None:
         ({"old": {"a": OLD}}, True),
         ({"new": {"a": OLD}}, True),
         ({"old": {"a": OLD}, "new": {"a": NEW}}, True),
+        ({"old": {"a": OLD, "b": NEW}, "new": {"b": NEW, "a": OLD}}, True),
     ],
 )
-def test_a_change_is_one_of_version_or_of_policies(
+def test_a_change_is_one_of_version_or_of_policies_or_their_order(
     fields: dict[str, Any],
     is_any: bool,  # noqa: FBT001  # a case
 ) -> None:
     assert change_of("team", **fields).is_any is is_any
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_reordered"),
+    [("ab", "ba", True), ("abc", "xcb", True), ("ab", "xab", False)],
+)
+def test_an_order_is_that_of_what_stays(
+    old: str,
+    new: str,
+    is_reordered: bool,  # noqa: FBT001  # a case
+) -> None:
+    policies = [{each: simple(each) for each in ids} for ids in (old, new)]
+    change = change_of("team", old=policies[0], new=policies[1])
+    assert change.is_reordered is is_reordered
 
 
 def test_fields_that_differ_are_told_in_their_order() -> None:

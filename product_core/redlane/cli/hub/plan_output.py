@@ -68,6 +68,8 @@ def _change_lines(change: Change) -> Iterator[str]:
         )
         yield f"    ~ {on_one_line(name)}: {fields}"
     yield from (f"    - {on_one_line(name)}" for name in change.removed)
+    if change.is_reordered:
+        yield "    ~ its policies come in another order"
     for name, policy in change.arriving.items():
         for what in _effects(policy):
             yield f"    ! {on_one_line(name)} {what}"
@@ -122,6 +124,7 @@ def _change_as_json(change: Change) -> dict[str, object]:
             name: [asdict(each) for each in changed_fields(*both)]
             for name, both in change.changed.items()
         },
+        "reordered": change.is_reordered,
         "allows": [k for k, each in arriving.items() if each.get("action") == "Allow"],
         "rewrites": [
             k for k, each in arriving.items() if each.get("action") == "Modify"

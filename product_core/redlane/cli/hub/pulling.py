@@ -186,7 +186,9 @@ def _home(arguments: argparse.Namespace) -> Home:
     from redlane.sharing.journal import alone, is_cut_short  # noqa: PLC0415  # ditto
 
     paths = paths_of(arguments)
-    if is_cut_short(paths) and not arguments.dry_run:
+    if is_cut_short(paths) and arguments.dry_run:
+        print_note("a change was cut short, and is finished before the next one")
+    elif is_cut_short(paths):
         with alone(paths):
             pass
     lock, trust = read_lock(paths.hub_lock), read_trust(paths.hub_trust)
