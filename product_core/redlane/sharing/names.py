@@ -9,6 +9,7 @@ __all__ = [
     "NAME",
     "VERSION",
     "checked_fingerprint",
+    "is_numbered",
     "is_older",
     "looks",
     "reference",
@@ -37,6 +38,11 @@ def checked_fingerprint(text: str) -> str:
     if not FINGERPRINT.fullmatch(found):
         raise UsageError(f"{text!r} is no fingerprint: 64 hexadecimal digits")
     return found
+
+
+def is_numbered(version: str) -> bool:
+    """Whether a version begins with numbers, by which it can be older than another."""
+    return bool(VERSION.fullmatch(version) and _NUMBERS.match(version))
 
 
 def looks(name: str) -> str:

@@ -171,7 +171,7 @@ def newest_version(hub: "Hub", name: str, locked: Locked | None) -> str:
     Raises HubError, and RefusedError where the hub goes back behind what is locked.
     """
     if locked is None:
-        return hub.newest(name).version
+        return _checked(hub.newest(name)).version
     newest = _newest(hub, name)
     if newest is not None and newest.version == locked.version:
         return newest.version
@@ -193,11 +193,15 @@ def newest_version(hub: "Hub", name: str, locked: Locked | None) -> str:
 
 def _newest(hub: "Hub", name: str) -> Summary | None:
     try:
-        found = hub.newest(name)
+        return _checked(hub.newest(name))
     except HubRefusedError as error:
         if is_missing(error):
             return None
         raise
+
+
+def _checked(found: Summary) -> Summary:
+    """The same, if its version may be one; raises HubUnavailableError."""
     if not VERSION.fullmatch(found.version):
         raise HubUnavailableError(
             f"the hub answers nonsense: {found.version!r} is no version"

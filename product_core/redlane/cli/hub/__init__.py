@@ -3,6 +3,7 @@
 from redlane.cli.hub import (
     account,
     credentials,
+    fetching,
     finding,
     keys,
     locked,
@@ -35,6 +36,7 @@ def register(commands: Commands) -> None:
     finding.register(group)
     pulling.register(group)
     locked.register(group)
+    fetching.register(group)
     trusting.register(group)
     publishing.register(group)
     keys.register(group)

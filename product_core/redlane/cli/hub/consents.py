@@ -11,14 +11,23 @@ from redlane.cli.output import print_note
 from redlane.cli.visible import on_one_line, shortened
 from redlane.paths import Paths
 from redlane.sharing.errors import RefusedError
-from redlane.sharing.lock import Lock
-from redlane.sharing.trust import Trust
+from redlane.sharing.lock import Lock, read_lock
+from redlane.sharing.trust import Trust, read_trust
 
 if TYPE_CHECKING:
     from redlane.hubclient import Artifact, Hub
     from redlane.sharing.vetting import Doubt
 
-__all__ = ["Home", "add_trust_new", "doubt_line", "settled", "some", "vet"]
+__all__ = [
+    "Home",
+    "add_trust_new",
+    "doubt_line",
+    "home_of",
+    "settled",
+    "some",
+    "tell_trusted",
+    "vet",
+]
 
 _SOME = 5
 """So many artifacts are named where there may be more."""
@@ -31,6 +40,27 @@ class Home:
     paths: Paths
     lock: Lock
     trust: Trust
+
+
+def home_of(paths: Paths, *, may_finish: bool = True) -> Home:
+    """What is here, after what one that was cut short has begun is finished.
+
+    Raises RedlaneError.
+    """
+    from redlane.sharing.journal import alone, is_cut_short  # noqa: PLC0415  # much
+
+    if is_cut_short(paths) and may_finish:
+        with alone(paths):
+            pass
+    elif is_cut_short(paths):
+        print_note("a change was cut short, and is finished before the next one")
+    return Home(paths, read_lock(paths.hub_lock), read_trust(paths.hub_trust))
+
+
+def tell_trusted(before: Trust, now: Trust) -> None:
+    """Say which keys are trusted that were not."""
+    for key in now.publishers.keys() - before.publishers.keys():
+        print_note(f"{key} is trusted from now on")
 
 
 def add_trust_new(parser: argparse.ArgumentParser) -> None:
@@ -56,10 +86,10 @@ def vet(hub: "Hub", home: Home, artifacts: "Mapping[str, Artifact]") -> None:
         locked = home.lock.artifacts.get(name)
         if reason := refusal(each, locked, home.trust, settings):
             raise RefusedError(on_one_line(reason))
+        require_vouched(hub, each, settings.require_endorsements)
         if each.yanked:
             why = on_one_line(each.yanked_reason or "no reason is told")
             print_note(f"{name}@{each.version} was yanked by its publisher: {why}")
-        require_vouched(hub, each, settings.require_endorsements)
 
 
 def settled(

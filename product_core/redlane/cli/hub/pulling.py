@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from redlane.cli import exit_codes
 from redlane.cli.hub.asking import agreed
-from redlane.cli.hub.consents import Home, add_trust_new, doubt_line, settled, some, vet
+from redlane.cli.hub.consents import (
+    Home,
+    add_trust_new,
+    doubt_line,
+    home_of,
+    settled,
+    some,
+    tell_trusted,
+    vet,
+)
 from redlane.cli.hub.plan_output import plan_as_json, plan_lines
 from redlane.cli.hub.which import (
     add_hub,
@@ -145,7 +154,7 @@ def _remove(arguments: argparse.Namespace) -> int:
     from redlane.sharing.journal import told  # noqa: PLC0415  # much to load
     from redlane.sharing.planning import plan_removal  # noqa: PLC0415  # as above
 
-    home = _home(arguments)
+    home = home_of(paths_of(arguments), may_finish=not arguments.dry_run)
     with told(home.paths.home):
         plan = plan_removal(home.paths.home, home.lock, set(arguments.names))
     return _carry_out(arguments, home, plan, ())
@@ -164,7 +173,7 @@ def _take(arguments: argparse.Namespace, wanted: Wanted, role: str | None) -> in
     from redlane.sharing.planning import plan_pull  # noqa: PLC0415  # as above
     from redlane.sharing.vetting import doubts  # noqa: PLC0415  # as above
 
-    home = _home(arguments)
+    home = home_of(paths_of(arguments), may_finish=not arguments.dry_run)
     with hub_of(arguments, otherwise=home.lock.hub) as hub:
         roots = wanted(hub, home.lock)
         if not roots:
@@ -179,20 +188,6 @@ def _take(arguments: argparse.Namespace, wanted: Wanted, role: str | None) -> in
         _refuse_programs(plan)
     unclear = doubts(fetched.artifacts, home.lock, home.trust)
     return _carry_out(arguments, home, plan, unclear)
-
-
-def _home(arguments: argparse.Namespace) -> Home:
-    """What is here, after what one that was cut short has begun is finished."""
-    from redlane.sharing.journal import alone, is_cut_short  # noqa: PLC0415  # ditto
-
-    paths = paths_of(arguments)
-    if is_cut_short(paths) and arguments.dry_run:
-        print_note("a change was cut short, and is finished before the next one")
-    elif is_cut_short(paths):
-        with alone(paths):
-            pass
-    lock, trust = read_lock(paths.hub_lock), read_trust(paths.hub_trust)
-    return Home(paths, lock, trust)
 
 
 def _refuse_programs(plan: "Plan") -> None:
@@ -232,8 +227,7 @@ def _carry_out(
     if found.is_partial:
         _require_sound(_outcome(paths, plan, may_start=True), paths)
     _install(home, plan, trust, lambda: _is_still(paths, plan, found))
-    for key in trust.publishers.keys() - home.trust.publishers.keys():
-        print_note(f"{key} is trusted from now on")
+    tell_trusted(home.trust, trust)
     print_note("done; it is in force after: redlane session reload")
     return exit_codes.OK
 
