@@ -38,6 +38,7 @@ THOROUGH = (
     "packaging/test_example_plugin.py",
     "packaging/test_plugin_manual.py",
     "packaging/test_private_environment.py",
+    "plugins/test_models_shared.py",
     "plugins/test_syscall_*",
     "plugins/test_third_party.py",
     "spec/test_spec_hub_operator.py",

@@ -208,10 +208,25 @@ def scored(machine: Machine, text: str, model: str) -> Answer:
     return ask(machine, "/api/analyze", asked)
 
 
-def test_model_scores_what_is_done_and_blocks_where_it_is_missing(
+def test_model_is_signed_and_shared_through_the_hub(
     machine: Machine, tmp_path: Path
 ) -> None:
-    machine.copy_in(tiny_models.install(tmp_path, TINY), f"/etc/redlane/models/{TINY}")
+    def models(*words: str) -> str:
+        return machine.run(
+            ("redlane", "models", "--models", *words), env={"REDLANE_HUB_URL": HUB}
+        ).stdout
+
+    machine.copy_in(tiny_models.install(tmp_path, TINY), f"/srv/models/{TINY}")
+    machine.write("/srv/model.json", models("/srv/models", "artifact", TINY))
+    release = ("--name", TINY, "--version", "1", "--tag", "model", "--sign")
+    shared(machine, "push", "/srv/model.json", "--any-json", *release)
+    models("/etc/redlane/models", "pull", TINY, "--trust-new")
+    models("/etc/redlane/models", "verify", TINY)
+
+
+def test_model_scores_what_is_done_and_blocks_where_it_is_missing(
+    machine: Machine,
+) -> None:
     for model in (TINY, MISSING, PACKAGED):
         fields = {"type": "MlClassifier", "model": model, "block_threshold": 0.7}
         common = {"context": "Shell", "action": "Block", "reason": "a test"}

@@ -12,6 +12,7 @@ from redlane.api import CommandGroup, hookimpl
 from redlane_match_ml.errors import ModelError, NotScoredError, SourceError
 from redlane_match_ml.manifest import check_files, folder_of, read_manifest
 from redlane_match_ml.pulling import DEFAULT_SIZE, pull
+from redlane_match_ml.shared import Asking, as_artifact
 from redlane_match_ml.store import Installed, installed, remove
 
 __all__ = ["redlane_commands"]
@@ -41,7 +42,9 @@ def _register(parser: argparse.ArgumentParser) -> None:
     added = partial(_added, commands)
     one = added("pull", _pull, "install a model")
     one.add_argument(
-        "source", help="hf:ORG/REPO[@REVISION], or the path of a folder or an archive"
+        "source",
+        help="the path of a folder or an archive, NAME[@VERSION] of a hub, or "
+        "hf:ORG/REPO[@REVISION]",
     )
     one.add_argument("--name", help="the name under which policies will know it")
     one.add_argument(
@@ -55,6 +58,14 @@ def _register(parser: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         help="refuse what is larger (default: %(default)s)",
     )
+    one.add_argument(
+        "--hub", metavar="URL|NAME", help="the hub to ask, as redlane hub takes it"
+    )
+    one.add_argument(
+        "--trust-new",
+        action="store_true",
+        help="trust a key that is new here, and take what is not signed",
+    )
     _json(added("list", _list, "list the models, and what is wrong with them"))
     one = added("show", _show, "show what a model says of itself")
     one.add_argument("name")
@@ -62,6 +73,11 @@ def _register(parser: argparse.ArgumentParser) -> None:
     added("remove", _remove, "remove a model").add_argument("name")
     one = added("verify", _verify, "see whether every file is what it was")
     one.add_argument("name", nargs="*", help="these models; all, without a name")
+    one = added("artifact", _artifact, "print what a hub is to keep of a model")
+    one.add_argument("name")
+    one.add_argument(
+        "--url", help="the address below which its files are (default: they are in it)"
+    )
     one = added("test", _test, "score files with a model")
     one.add_argument("name")
     one.add_argument("file", nargs="+", type=Path)
@@ -93,7 +109,8 @@ def _told(run: Run, arguments: argparse.Namespace) -> int:
     try:
         return run(arguments)
     except SourceError as error:
-        _say(str(error))
+        if not error.is_told:
+            _say(str(error))
         return _REFUSED if error.is_refused else _NOT_REACHED
     except (ModelError, NotScoredError) as error:
         _say(str(error))
@@ -112,6 +129,7 @@ def _pull(arguments: argparse.Namespace) -> int:
         positive=arguments.positive,
         window=arguments.window,
         most=arguments.most,
+        asking=Asking(arguments.hub, arguments.trust_new),
     )
     _say(f"model {made.name!r} is installed in {arguments.models / made.name}")
     return 0
@@ -123,7 +141,7 @@ def _list(arguments: argparse.Namespace) -> int:
         _print_json(found)
     for each in () if arguments.json else found:
         state = each["problem"] or f"{each['kind']}, {each['bytes']} bytes"
-        print(f"{each['name']} {each['version']}: {_line(str(state))}")  # noqa: T201
+        print(_line(f"{each['name']} {each['version']}: {state}"))  # noqa: T201
     return 0
 
 
@@ -172,6 +190,11 @@ def _verify(arguments: argparse.Namespace) -> int:
         else:
             print(f"{name}: every file is what it was")  # noqa: T201
     return _REFUSED if wrong else 0
+
+
+def _artifact(arguments: argparse.Namespace) -> int:
+    _print_json(as_artifact(folder_of(arguments.models, arguments.name), arguments.url))
+    return 0
 
 
 def _test(arguments: argparse.Namespace) -> int:

@@ -10,13 +10,17 @@ class ModelError(Exception):
 class SourceError(ModelError):
     """A model cannot be had from where it should come.
 
-    `is_refused`: something is there, and says no.
+    `is_refused`: something is there, and says no. `is_told`: whoever was asked has told
+    people why.
     """
 
-    def __init__(self, message: str, *, is_refused: bool = False) -> None:
+    def __init__(
+        self, message: str, *, is_refused: bool = False, is_told: bool = False
+    ) -> None:
         """Keep whether the source was reached."""
         super().__init__(message)
         self.is_refused = is_refused
+        self.is_told = is_told
 
 
 class NotScoredError(Exception):

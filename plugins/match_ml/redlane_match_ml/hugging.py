@@ -1,14 +1,13 @@
 """Models from an endpoint that speaks as Hugging Face's hub does."""
 
-import hashlib
 import json
 import os
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from redlane_match_ml.arrival import Arrival, Digests
 from redlane_match_ml.errors import SourceError
 from redlane_match_ml.exported import (
     CONFIG,
@@ -18,7 +17,7 @@ from redlane_match_ml.exported import (
     Choices,
     describe,
 )
-from redlane_match_ml.fetching import Progress, fetch, read
+from redlane_match_ml.fetching import read
 
 __all__ = ["ENDPOINT", "PREFIX", "Repository", "bring", "parsed"]
 
@@ -28,7 +27,6 @@ _PUBLIC = "https://huggingface.co"
 _SOURCE = re.compile(
     r"hf:(?P<name>[\w.-]{1,96}/[\w.-]{1,96})(?:@(?P<revision>[\w.-]{1,128}))?"
 )
-_PIECE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +44,10 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file of a repository: its digest, of the contents or as git makes it."""
+    """A file of a repository."""
 
     name: str
-    size: int | None
-    sha256: str | None
-    git: str | None
+    digests: Digests
 
 
 def parsed(source: str) -> Repository:
@@ -63,18 +59,8 @@ def parsed(source: str) -> Repository:
     return Repository(found["name"], found["revision"] or "main")
 
 
-def bring(
-    repository: Repository,
-    choices: Choices,
-    staged: Path,
-    partial: Path,
-    most: int,
-    progress: Progress,
-) -> None:
-    """Fetch a model into a folder, each file checked, and describe it there.
-
-    What comes lies in `partial` until it is whole; `most` is for all of its bytes.
-    """
+def bring(repository: Repository, choices: Choices, arrival: Arrival) -> None:
+    """Fetch a model, each file checked, and describe it there."""
     endpoint = os.environ.get(ENDPOINT) or _PUBLIC
     told = _told(endpoint, repository)
     revision = _text(told, "sha")
@@ -89,17 +75,15 @@ def bring(
         )
     for name, place in ((CONFIG, CONFIG), (TOKENIZER, TOKENIZER), (graph, GRAPH)):
         url = f"{endpoint}/{repository.name}/resolve/{quote(revision)}/{quote(name)}"
-        kept = partial / _key(url) / place
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        fetch(url, kept, most, progress)
-        most -= kept.stat().st_size
-        _check(kept, files[name], url)
-        kept.replace(staged / place)
-        kept.parent.rmdir()
+        arrival.fetch(url, place, files[name].digests)
+    arrival.settle()
     licence = _licence(told)
     source = f"{endpoint}/{repository.name}"
     version = revision[:12]
-    describe(staged, replace(choices, source=source, version=version, licence=licence))
+    describe(
+        arrival.staged,
+        replace(choices, source=source, version=version, licence=licence),
+    )
 
 
 def _told(endpoint: str, repository: Repository) -> dict[str, Any]:
@@ -131,32 +115,12 @@ def _files(told: dict[str, Any]) -> list[_File]:
             if isinstance(large, dict):
                 sha256 = large.get("sha256") or large.get("oid")
             git = None if isinstance(large, dict) else each.get("blobId")
-            found.append(_File(each["rfilename"], each.get("size"), sha256, git))
+            digests = Digests(sha256, git, each.get("size"))
+            found.append(_File(each["rfilename"], digests))
     return found
-
-
-def _check(place: Path, told: _File, url: str) -> None:
-    """Raise SourceError, and let go of the file, when it is not what was told of it."""
-    size = place.stat().st_size
-    whole, git = hashlib.sha256(), hashlib.sha1(b"blob %d\0" % size)  # noqa: S324  # git's
-    with place.open("rb") as file:
-        while piece := file.read(_PIECE):
-            whole.update(piece)
-            git.update(piece)
-    digests = {told.sha256: whole.hexdigest(), told.git: git.hexdigest()}
-    right = all(each in (None, digest) for each, digest in digests.items())
-    if not right or told.size not in (None, size):
-        place.unlink()
-        raise SourceError(
-            f"{url}: what came is not what was told of it", is_refused=True
-        )
 
 
 def _licence(told: dict[str, Any]) -> str:
     card = told.get("cardData")
     licence = card.get("license") if isinstance(card, dict) else None
     return licence if isinstance(licence, str) and licence else "unknown"
-
-
-def _key(url: str) -> str:
-    return hashlib.sha256(url.encode()).hexdigest()[:32]

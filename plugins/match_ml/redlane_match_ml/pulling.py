@@ -5,7 +5,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from redlane_match_ml import hugging, local
+from redlane_match_ml import hugging, local, shared
+from redlane_match_ml.arrival import Arrival
 from redlane_match_ml.classifier import Classifier
 from redlane_match_ml.errors import ModelError, NotScoredError, SourceError
 from redlane_match_ml.exported import Choices
@@ -16,6 +17,7 @@ from redlane_match_ml.manifest import (
     check_name,
     read_manifest,
 )
+from redlane_match_ml.shared import Asking
 from redlane_match_ml.store import keep, staging
 
 __all__ = ["DEFAULT_SIZE", "pull"]
@@ -38,12 +40,14 @@ def pull(
     positive: str | None = None,
     window: int | None = None,
     most: int = DEFAULT_SIZE,
+    asking: Asking | None = None,
 ) -> Manifest:
     """Install a model; raises ModelError, and then all is as it was."""
     try:
         with staging(models) as staged:
             chosen = Choices(name or "", source, "1", positive=positive, window=window)
-            _bring(source, models, staged, chosen, most)
+            arrival = Arrival(staged, models / _PARTIAL, most, _progress)
+            _bring(source, models, chosen, arrival, asking or Asking())
             manifest = _named(staged, name)
             check_files(staged, manifest)
             _try(staged)
@@ -54,23 +58,26 @@ def pull(
 
 
 def _bring(
-    source: str, models: Path, staged: Path, choices: Choices, most: int
+    source: str, models: Path, choices: Choices, arrival: Arrival, asking: Asking
 ) -> None:
     if source.startswith(hugging.PREFIX):
         repository = hugging.parsed(source)
         chosen = replace(choices, name=choices.name or repository.short)
-        partial = models / _PARTIAL
-        hugging.bring(repository, chosen, staged, partial, most, _progress)
+        hugging.bring(repository, chosen, arrival)
         return
     place = Path(source)
-    if not source or not place.exists():
+    if source and place.exists():
+        place = place.resolve()
+        chosen = replace(choices, name=choices.name or _stem(place))
+        chosen = replace(chosen, source=str(place))
+        local.bring(place, chosen, arrival.staged, arrival.most)
+        return
+    if not shared.is_reference(source):
         raise SourceError(
-            f"{source!r} is no file or folder here, and no hf:ORG/REPO",
+            f"{source!r} is no file or folder here, no hf:ORG/REPO, no name of a hub",
             is_refused=True,
         )
-    place = place.resolve()
-    chosen = replace(choices, name=choices.name or _stem(place))
-    local.bring(place, replace(chosen, source=str(place)), staged, most)
+    shared.bring(source, choices.name or None, models, arrival, asking)
 
 
 def _stem(place: Path) -> str:
