@@ -72,7 +72,9 @@ class Trust:
         return Trust(left, self.replaced)
 
     def is_continued(self, old: str, new: str) -> bool:
-        """Whether the publisher of one key is known to have the other one now."""
+        """Whether one key's publisher is known to have the other, trusted one now."""
+        if old != new and new not in self.publishers:
+            return False
         seen = {""}
         while old != new and old not in seen:
             seen.add(old)

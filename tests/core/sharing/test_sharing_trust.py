@@ -145,6 +145,12 @@ def test_a_key_may_replace_one_that_was_not_trusted() -> None:
     assert Trust().trusting(NEW_KEY, None, replaces=KEY).is_continued(KEY, NEW_KEY)
 
 
+def test_a_key_that_is_trusted_no_more_continues_nothing() -> None:
+    trust = Trust().trusting(NEW_KEY, None, replaces=KEY).without(NEW_KEY)
+    assert not trust.is_continued(KEY, NEW_KEY)
+    assert trust.replaced == {KEY: NEW_KEY}
+
+
 def test_a_key_does_not_replace_itself() -> None:
     with pytest.raises(UsageError, match="does not replace itself"):
         Trust().trusting(KEY, None, replaces=KEY)
