@@ -25,11 +25,16 @@ def agreed(question: str, *, yes: bool) -> None:
 
 def is_agreed(question: str, *, flag: str) -> bool:
     """What a person says; raises RefusedError, which names the flag, without one."""
-    if not sys.stdin.isatty():
+    if not _is_terminal():
         raise RefusedError(f"{question} There is no terminal to ask: say {flag}")
     sys.stderr.write(f"{single_line(question)} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _is_terminal() -> bool:
+    """Whether somebody can be asked; a standard input that is closed is None."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def read_password(*, from_stdin: bool, is_new: bool, asked: str = "password") -> str:
@@ -66,7 +71,7 @@ def asked_passphrase(key: str) -> str:
 
 
 def _secret(asked: str, *, is_new: bool, instead: str) -> str:
-    if not sys.stdin.isatty():
+    if not _is_terminal():
         raise UsageError(f"there is no terminal to ask for the {asked}: {instead}")
     try:
         secret = getpass.getpass(f"The {asked}: ")
