@@ -12,7 +12,8 @@ from redlane.state.concurrency import ConcurrencyLimit
 from redlane.state.event import Event
 from redlane.state.events import EventLog
 from redlane.state.history import Filter, History
-from redlane.state.reviews import Review, Reviews
+from redlane.state.review import Review
+from redlane.state.reviews import Reviews
 from redlane.state.sessions import DEFAULT_SESSION, Session, SessionTable
 
 

@@ -12,6 +12,14 @@ from functools import partial
 from redlane.engine.boundary import fail_closed
 from redlane.engine.judge import context_of, judge
 from redlane.execution import VERDICT_SECONDS, TimeLimit
+from redlane.holding import (
+    NO_MORE,
+    Circumstances,
+    decided,
+    note_of,
+    subject_of,
+    votes_of,
+)
 from redlane.model.content import Content
 from redlane.model.policy import Context
 from redlane.model.scanning import (
@@ -30,7 +38,8 @@ from redlane.state.event import Event
 from redlane.state.events import EventLog
 from redlane.state.filters import why_not_held
 from redlane.state.redaction import excerpt, redact_details, redact_reason
-from redlane.state.reviews import Review, Reviews, ReviewsFullError, ReviewState
+from redlane.state.review import Review, ReviewState
+from redlane.state.reviews import Reviews, ReviewsFullError
 from redlane.state.sessions import Session, SessionState, SessionTable
 
 __all__ = ["Gate", "Judgement", "why_stopped"]
@@ -61,7 +70,7 @@ class _Request:
     role: str | None
     pid: int | None
     started: float
-    details: tuple[str, ...] = ()
+    around: Circumstances = NO_MORE
     doubt: Verdict | None = None
 
     @property
@@ -110,13 +119,13 @@ class Gate:
         role: str | None = None,
         hold: bool = True,
         pid: int | None = None,
-        details: tuple[str, ...] = (),
+        around: Circumstances = NO_MORE,
         on_hold: Callable[[Review], None] | None = None,
         doubt: Verdict | None = None,
     ) -> Judgement:
         """The verdict on `content`, one or several; never an exception.
 
-        `details` say, a line each, what a person must know besides to decide on it.
+        `around` is what a person must know besides to decide on it.
         `doubt` is a FLAG for what no policy knows of: nothing but a Block is more.
 
         A FLAG waits here until it is decided, unless `hold` is false or it is about a
@@ -124,7 +133,7 @@ class Gate:
         may give a `role` other than the session's.
         """
         request = replace(
-            self._request(content, session, role, pid, details), doubt=doubt
+            self._request(content, session, role, pid, around), doubt=doubt
         )
         return fail_closed(
             partial(self._decide, request, on_hold, hold=hold),
@@ -170,7 +179,8 @@ class Gate:
 
         Raises RedlaneError when that is not possible.
         """
-        request = self._request(content, session, None, pid, details)
+        around = Circumstances(details)
+        request = self._request(content, session, None, pid, around)
         return self._recorded(request, verdict)
 
     def _request(
@@ -179,10 +189,10 @@ class Gate:
         session: Session,
         role: str | None,
         pid: int | None,
-        details: tuple[str, ...] = (),
+        around: Circumstances = NO_MORE,
     ) -> _Request:
         contents = (content,) if isinstance(content, Content) else tuple(content)
-        return _Request(contents, session, role, pid, self._timer(), details)
+        return _Request(contents, session, role, pid, self._timer(), around)
 
     def _decide(
         self,
@@ -247,18 +257,31 @@ class Gate:
         except ReviewsFullError as error:
             reason = f"it cannot be held for review: {error}"
             return self._recorded(request, self._block(request, reason), judgement)
-        try:
-            if on_hold is not None:
-                on_hold(review)
-            self.consult(review, judgement.verdict)
-            review = self._reviews.wait(review)
-        finally:
-            self._reviews.release(review.id)
-        verdict = _decided(judgement.verdict, review)
+        is_new = review.state is ReviewState.WAITING
+        if is_new and why_stopped(self._sessions.get(request.session.id)):
+            self._reviews.cancel(review.id)
+        if is_new:
+            review = self._waited_for(review, judgement.verdict, on_hold)
+        verdict = decided(judgement.verdict, review, is_new=is_new)
         stopped = why_stopped(self._sessions.get(request.session.id))
         if stopped:
             verdict = self._block(request, stopped)
         return self._recorded(request, verdict, judgement, review)
+
+    def _waited_for(
+        self,
+        review: Review,
+        verdict: Verdict,
+        on_hold: Callable[[Review], None] | None,
+    ) -> Review:
+        """The review once it is over."""
+        try:
+            if on_hold is not None:
+                on_hold(review)
+            self.consult(review, verdict)
+            return self._reviews.wait(review)
+        finally:
+            self._reviews.release(review.id)
 
     def _park(self, request: _Request, verdict: Verdict) -> Review:
         settings = self._review_settings()
@@ -269,9 +292,17 @@ class Gate:
             verdict.reason,
             settings.timeout_seconds,
             context=verdict.context,
-            details=request.details,
+            details=request.around.details,
             modified=verdict.content,
             timeout_action=settings.timeout_action,
+            role=verdict.role,
+            cwd=request.around.cwd,
+            pid=request.pid,
+            subject=subject_of(
+                request.contents, verdict, request.session.id, request.around
+            )
+            if request.doubt is None
+            else b"",
         )
 
     def _recorded(
@@ -298,13 +329,16 @@ class Gate:
             role=verdict.role,
             latency_ms=latency,
             content=excerpt(request.data),
-            details=excerpt("\n".join(request.details).encode(errors="replace")),
+            details=excerpt("\n".join(request.around.details).encode(errors="replace")),
             modified=None if verdict.content is None else excerpt(verdict.content),
             modified_by=verdict.modified_by,
             pid=request.pid,
             ruleset=verdict.ruleset,
             review=None if review is None else review.id,
             decided_by=None if review is None else review.decided_by,
+            by=None if review is None else review.by,
+            note=note_of(review),
+            votes=votes_of(review),
             restriction=verdict.restriction,
             score=verdict.score,
             answer_details=redact_details(verdict.details),
@@ -358,32 +392,3 @@ def _doubted(verdict: Verdict, doubt: Verdict) -> Verdict:
         score=None,
         details={},
     )
-
-
-def _decided(flagged: Verdict, review: Review) -> Verdict:
-    """What becomes of a flagged content, by how its review ended."""
-    reason = f"{_outcome(review)}; {flagged.reason}"
-    if not review.goes_on:
-        return replace(
-            flagged,
-            decision=Decision.BLOCK,
-            reason=reason,
-            content=None,
-            modified_by=None,
-        )
-    decision = Decision.ALLOW if flagged.content is None else Decision.MODIFY
-    return replace(flagged, decision=decision, reason=reason)
-
-
-def _outcome(review: Review) -> str:
-    note = f" ({review.note})" if review.note else ""
-    match review.state:
-        case ReviewState.ALLOWED:
-            return f"held and allowed by {review.decided_by}{note}"
-        case ReviewState.BLOCKED:
-            return f"held and blocked by {review.decided_by}{note}"
-        case ReviewState.EXPIRED:
-            left = "which lets it go on" if review.goes_on else "so it is blocked"
-            return f"held and not decided in {review.timeout_seconds:g} s, {left}"
-        case _:
-            return "held and taken back, so it is blocked"

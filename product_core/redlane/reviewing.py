@@ -16,7 +16,8 @@ from redlane.errors import RedlaneError, UsageError
 from redlane.model.reviewing import Opinion, Reviewer, ReviewRequest, Vote
 from redlane.model.settings import Juror
 from redlane.model.verdict import Verdict
-from redlane.state.reviews import Review, Reviews
+from redlane.state.review import CastVote, Decider, Review
+from redlane.state.reviews import Reviews
 
 __all__ = ["MOST_AT_ONCE", "Reviewing"]
 
@@ -78,11 +79,12 @@ class Reviewing:
         self, case: "_Ballot", name: str, reviewer: Reviewer, request: ReviewRequest
     ) -> None:
         try:
+            started = self._timer()
             opinion = fail_closed(
                 partial(self._opinion, reviewer, request), partial(_none, name)
             )
             if opinion is not None:
-                case.hear(name, opinion)
+                case.hear(name, opinion, (self._timer() - started) * 1000)
         finally:
             self._has_answered(name)
 
@@ -109,8 +111,11 @@ class _Ballot:
         self._lock = threading.Lock()
         self._missing = set(jury)
 
-    def hear(self, name: str, opinion: Opinion) -> None:
-        """Decide the review if this opinion does."""
+    def hear(self, name: str, opinion: Opinion, ms: float) -> None:
+        """Keep this opinion, and decide the review if it does."""
+        if opinion.vote is not Vote.ABSTAIN:
+            vote = CastVote(name, opinion.vote.value, opinion.note, round(ms, 1))
+            self._reviews.vote(self._id, vote)
         if opinion.vote is Vote.BLOCK:
             self._decide("block", name, opinion.note)
         elif opinion.vote is Vote.ALLOW and self._is_last(name):
@@ -128,7 +133,11 @@ class _Ballot:
     def _decide(self, decision: str, name: str, note: str) -> None:
         try:
             self._reviews.decide(
-                self._id, decision, by=f"reviewer {name}", note=note or None
+                self._id,
+                decision,
+                by=f"reviewer {name}",
+                note=note or None,
+                decider=Decider.JURY,
             )
         except UsageError:
             return  # somebody was quicker, or the time is up

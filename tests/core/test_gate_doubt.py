@@ -9,7 +9,7 @@ from gate_bench import Bench, content
 from redlane.gate import Judgement
 from redlane.model.policy import Policy
 from redlane.model.verdict import Decision, Verdict
-from redlane.state.reviews import Review
+from redlane.state.review import Review
 
 DOUBT = Verdict(Decision.FLAG, "nobody knows", "builtin:tool-call")
 

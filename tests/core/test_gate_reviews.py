@@ -10,11 +10,13 @@ from gate_bench import Bench, content
 
 from redlane.contexts.syscall.content import SystemCallContent
 from redlane.errors import UsageError
+from redlane.holding import Circumstances
 from redlane.model.content import SystemCall
 from redlane.model.policy import Context, Policy
 from redlane.model.settings import Review as ReviewSettings
 from redlane.model.verdict import Decision
-from redlane.state.reviews import MOST_HELD_OF_SESSION, Review
+from redlane.state.review import Review
+from redlane.state.reviews import MOST_HELD_OF_SESSION
 from redlane.state.sessions import DEFAULT_SESSION
 
 Make = Callable[..., Bench]
@@ -44,7 +46,8 @@ def test_flag_waits_for_its_decision(
     assert verdict.reason.startswith(f"held and {decision}ed by alice (seen)")
     first, second = bench.events()
     assert (first.verdict, second.verdict) == ("FLAG", expected.value)
-    assert (second.review, second.decided_by) == (judgement.review, "alice")
+    assert (second.review, second.decided_by) == (judgement.review, "person")
+    assert (second.by, second.note, [*second.votes]) == ("alice", "seen", [])
     assert second.id == judgement.event
     assert bench.reviews.list() == ()
 
@@ -192,3 +195,47 @@ def test_what_is_held_takes_no_place_from_what_is_judged(make: Make) -> None:
     bench.reviews.close()
     for each in threads:
         each.join()
+
+
+def test_decision_for_the_same_again_is_written_down_each_time(make: Make) -> None:
+    bench = make(policy(*FLAG))
+
+    def on_hold(review: Review) -> None:
+        bench.reviews.decide(review.id, "allow", by="alice", note="seen", times=2)
+
+    first, second = (
+        bench.gate.decide(content(), bench.session, on_hold=on_hold) for _ in range(2)
+    )
+    assert second.review == first.review
+    assert second.verdict.decision is Decision.ALLOW
+    assert second.verdict.reason.startswith("as decided before: held and allowed by")
+    assert [each.verdict for each in bench.events()] == ["FLAG", "ALLOW"] * 2
+    assert [each.by for each in bench.events()] == [None, "alice"] * 2
+
+
+def test_decision_for_the_same_again_is_none_for_other_content(make: Make) -> None:
+    bench = make(policy(*FLAG))
+    held: list[str] = []
+
+    def on_hold(review: Review) -> None:
+        held.append(review.id)
+        bench.reviews.decide(review.id, "allow", by="alice", times=9)
+
+    for text in ("some bad text", "more bad text", "some bad text"):
+        bench.gate.decide(content(text), bench.session, on_hold=on_hold)
+    assert len(held) == 2
+
+
+def test_review_tells_who_asked_where_and_until_when(make: Make) -> None:
+    bench = make(policy(*FLAG))
+    held: list[Review] = []
+
+    def on_hold(review: Review) -> None:
+        held.append(review)
+        bench.reviews.cancel(review.id)
+
+    around = Circumstances(cwd="/srv")
+    bench.gate.decide(content(), bench.session, pid=42, around=around, on_hold=on_hold)
+    (review,) = held
+    assert (review.role, review.cwd, review.pid) == ("r", "/srv", 42)
+    assert review.created < review.ends

@@ -19,7 +19,7 @@ from redlane.judging.proxy_service import ProxyService
 from redlane.judging.service import JudgingService
 from redlane.membership.proxy_tokens import ProxyTokens
 from redlane.model.content import TextContent
-from redlane.state.reviews import Review
+from redlane.state.review import Review
 from redlane.wire.answer import Answer, WhyUnjudged
 from redlane.wire.frames import pack
 

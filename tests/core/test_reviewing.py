@@ -12,7 +12,8 @@ from redlane.model.settings import Juror
 from redlane.model.verdict import Decision, Verdict
 from redlane.plugin_shapes import reviewer_problem
 from redlane.reviewing import MOST_AT_ONCE, Reviewing
-from redlane.state.reviews import Review, Reviews, ReviewState
+from redlane.state.review import Decider, Review, ReviewState
+from redlane.state.reviews import Reviews
 
 FLAGGED = Verdict(Decision.FLAG, "flagged", "f", role="r", score=0.7)
 WAITED = 0.3
@@ -50,7 +51,8 @@ def review_by(
 
 def test_block_of_any_reviewer_decides_at_once() -> None:
     over = review_by(Sample("a", Vote.BLOCK), Sample("b"), jury=("b",))
-    assert (over.state, over.decided_by) == (ReviewState.BLOCKED, "reviewer a")
+    assert (over.state, over.by) == (ReviewState.BLOCKED, "reviewer a")
+    assert over.decided_by is Decider.JURY
     assert over.note == "a note"
 
 
@@ -141,7 +143,7 @@ def test_person_decides_while_a_reviewer_thinks() -> None:
     reviews.decide(review.id, "allow", by="a person")
     over = reviews.wait(review)
     done.set()
-    assert (over.state, over.decided_by) == (ReviewState.ALLOWED, "a person")
+    assert (over.state, over.by) == (ReviewState.ALLOWED, "a person")
 
 
 def test_reviewer_that_hangs_is_asked_about_so_much_and_no_more() -> None:

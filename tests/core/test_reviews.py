@@ -15,15 +15,14 @@ from hypothesis.stateful import (
 )
 
 from redlane.errors import UsageError
+from redlane.state.review import CastVote, Decider, Review, ReviewState
 from redlane.state.reviews import (
     MOST_HELD,
     MOST_HELD_BYTES,
     MOST_HELD_OF_SESSION,
     MOST_REMEMBERED,
-    Review,
     Reviews,
     ReviewsFullError,
-    ReviewState,
 )
 
 
@@ -70,7 +69,8 @@ def test_decision_reaches_the_waiter(
     waiter.join()
     (over,) = found
     assert (over.state, over.goes_on) == (state, goes_on)
-    assert (over.decided_by, over.note, over.content) == ("alice", "fine", b"curl x")
+    assert (over.by, over.note, over.content) == ("alice", "fine", b"curl x")
+    assert over.decided_by is Decider.PERSON
 
 
 def test_second_decision_is_refused(lab: Lab) -> None:
@@ -124,7 +124,16 @@ def test_timeout_takes_its_action(
 def test_waiter_wakes_by_itself_at_the_timeout() -> None:
     reviews = Reviews()
     review = reviews.park(b"x", "s", "p", "why", 0.05)
-    assert reviews.wait(review).state is ReviewState.EXPIRED
+    over = reviews.wait(review)
+    assert (over.state, over.decided_by) == (ReviewState.EXPIRED, Decider.TIMEOUT)
+
+
+def test_votes_are_kept_while_it_is_held(lab: Lab) -> None:
+    review, vote = lab.park(), CastVote("a", "allow", "fine", 1.5)
+    lab.reviews.vote(review.id, vote)
+    lab.reviews.decide(review.id, "block", by="alice")
+    lab.reviews.vote(review.id, CastVote("late", "block", "no", 2))
+    assert lab.reviews.wait(review).votes == (vote,)
 
 
 def test_session_has_so_many_held(lab: Lab) -> None:

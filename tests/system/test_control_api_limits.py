@@ -11,6 +11,7 @@ from spec.redlane_home import Home, wait_for
 from system.calls import analyze, read_answer, shell, wait_until_held
 from system.process_tree import actor
 
+from redlane.state.reviews import MOST_HELD, MOST_HELD_OF_SESSION
 from redlane.wire.sockets import connect_socket
 
 
@@ -153,11 +154,11 @@ def test_everything_is_served_while_the_yellow_lane_is_full(
             answer = shared.control.post("/api/sessions", {"root_pid": root.pid})
             session = answer.json["id"]
             body = {"content": "please", "context": "Shell", "session": session}
-            for _ in range(16):
+            for _ in range(MOST_HELD_OF_SESSION):
                 stack.enter_context(analyze(shared, body))
-            held = 16 * (number + 2)
+            held = MOST_HELD_OF_SESSION * (number + 2)
             wait_for(lambda: len(shared.control.rows("/api/reviews")) == held)  # noqa: B023  # called at once
-        assert shared.control.get("/api/status").json["held_reviews"] == 64
+        assert shared.control.get("/api/status").json["held_reviews"] == MOST_HELD
         assert shared.control.analyze("ls")["verdict"] == "ALLOW"
         assert shared.control.analyze("please")["verdict"] == "BLOCK"
         review = shared.control.rows("/api/reviews")[0]["id"]

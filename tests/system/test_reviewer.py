@@ -39,20 +39,21 @@ def home(tmp_path: Path, redlane: Path) -> Iterator[Home]:
 
 
 @pytest.mark.parametrize(
-    ("content", "verdict", "decided_by"),
+    ("content", "verdict", "by"),
     [
-        ("git push", "ALLOW", "reviewer skimmer"),
-        ("git push" + " a" * 100, "BLOCK", "reviewer skimmer"),
-        ("git push --force to main", "BLOCK", None),
+        ("git push", "ALLOW", ("jury", "reviewer skimmer")),
+        ("git push" + " a" * 100, "BLOCK", ("jury", "reviewer skimmer")),
+        ("git push --force to main", "BLOCK", ("timeout", None)),
     ],
     ids=["allowed", "blocked", "left to others"],
 )
 def test_reviewer_decides_what_is_held(
-    home: Home, content: str, verdict: str, decided_by: str | None
+    home: Home, content: str, verdict: str, by: tuple[str, str | None]
 ) -> None:
     answer = home.control.post("/api/analyze", {"context": "Shell", "content": content})
     assert answer.json["verdict"] == verdict
-    assert home.control.rows("/api/events")[-1]["decided_by"] == decided_by
+    event = home.control.rows("/api/events")[-1]
+    assert (event["decided_by"], event["by"]) == by
 
 
 def test_allow_of_a_reviewer_whom_no_setting_names_decides_nothing(

@@ -79,6 +79,7 @@ CALLS: dict[tuple[str, str], tuple[str, object]] = {
     ("GET", "/api/reviews"): ("/api/reviews", None),
     ("GET", "/api/reviews/{review_id}"): ("/api/reviews/x", None),
     ("POST", "/api/reviews/{review_id}"): ("/api/reviews/x", {"decision": "allow"}),
+    ("DELETE", "/api/reviews/{review_id}"): ("/api/reviews/x", None),
     ("GET", "/api/pins"): ("/api/pins", None),
     ("GET", "/api/pins/{pin_id}"): ("/api/pins/x", None),
     ("POST", "/api/pins/{pin_id}"): ("/api/pins/x", {"decision": "accept"}),

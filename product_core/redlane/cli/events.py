@@ -1,15 +1,15 @@
 """`redlane events`: show what was judged, and follow it."""
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from redlane.cli import exit_codes
 from redlane.cli.output import paint, print_json, single_line
 from redlane.cli.parser import Commands, add_command
+from redlane.cli.spans import span_of
 from redlane.client import Client, EventFollower, operations
 from redlane.errors import UsageError
 
@@ -17,8 +17,6 @@ __all__ = ["register"]
 
 _WAIT_SECONDS = 25
 _COLOURS = {"RED": "red", "YELLOW": "yellow", "GREEN": "green"}
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_AGO = re.compile(r"([0-9]{1,9})([smhd])")
 _CONTEXTS = ("Shell", "Network", "Syscall", "Mcp", "Inbound", "All")
 
 
@@ -82,10 +80,9 @@ def _moment(text: str | None) -> str | None:
     """A time as the daemon takes it, from that or from how long ago it is."""
     if text is None:
         return None
-    ago = _AGO.fullmatch(text)
+    span = span_of(text)
     try:
-        if ago:
-            span = timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        if span is not None:
             return (datetime.now(UTC) - span).isoformat()
         moment = datetime.fromisoformat(text)
         return moment.astimezone(UTC).isoformat()

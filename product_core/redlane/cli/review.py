@@ -2,17 +2,26 @@
 
 import argparse
 import sys
+from datetime import timedelta
 from typing import Any
 
 from redlane.cli import exit_codes
 from redlane.cli.output import print_json, print_note, single_line
 from redlane.cli.parser import Commands, add_command, add_group
+from redlane.cli.spans import span_of
 from redlane.cli.visible import visible
 from redlane.client import Client, operations
+from redlane.errors import UsageError
 
 __all__ = ["register"]
 
 _LONGEST_PREVIEW = 100
+_MOST_TIMES = 1000
+_LONGEST = timedelta(days=1)
+_SHOWN = (
+    *("id", "state", "session", "role", "context", "policy", "reason", "pid"),
+    *("created", "deadline", "by", "note"),
+)
 
 
 def register(commands: Commands) -> None:
@@ -25,6 +34,7 @@ def register(commands: Commands) -> None:
             redlane review list
             redlane review show 4f2a90c1d2e3b4a5
             redlane review allow 4f2a90c1d2e3b4a5 --note 'only this once'
+            redlane review allow 4f2a90c1d2e3b4a5 --for 10m
             redlane review block 4f2a90c1d2e3b4a5
         """,
     )
@@ -49,18 +59,53 @@ def register(commands: Commands) -> None:
     )
     for parser in (listing, show):
         parser.add_argument("--json", action="store_true", help="print JSON")
+    _add_decisions(group)
+    revoke = add_command(
+        group,
+        "revoke",
+        _revoke,
+        summary="have a decision count no more for the same again",
+        examples="redlane review revoke ID",
+    )
+    for parser in (show, revoke):
+        parser.add_argument("id", metavar="ID", help="the review")
+
+
+def _add_decisions(group: Commands) -> None:
     for decision in ("allow", "block"):
         parser = add_command(
             group,
             decision,
             _decide,
-            summary=f"{decision} one held content, once",
-            examples=f"redlane review {decision} ID --note 'asked Ada'",
+            summary=f"{decision} what is held, once or the same for a while",
+            description=f"""
+                {decision.capitalize()} what is held. It counts once, unless --times or
+                --for say that it counts for the same again: the same content in the
+                same session, role and directory, with the same variables, and with the
+                files that it names and the programs that it starts as they are. It ends
+                with the session, when that is frozen, when the rules change, and with
+                redlane review revoke.
+            """,
+            examples=f"""
+                redlane review {decision} ID --note 'asked Ada'
+                redlane review {decision} ID --times 5 --for 10m
+            """,
         )
         parser.set_defaults(decision=decision)
-        parser.add_argument("--note", help="why; goes to the event log")
+        parser.add_argument("--note", help="why; told to whoever asked, and logged")
+        parser.add_argument(
+            "--times",
+            type=int,
+            metavar="N",
+            help="this one and N - 1 more",
+        )
+        parser.add_argument(
+            "--for",
+            dest="span",
+            metavar="TIME",
+            help="the same for so long, such as 30s, 10m, 2h (at most 1d)",
+        )
         parser.add_argument("id", metavar="ID", help="the review")
-    show.add_argument("id", metavar="ID", help="the review")
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -68,8 +113,12 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(reviews)
         return exit_codes.OK
+    alike: dict[str, list[dict[str, Any]]] = {}
     for review in reviews:
-        sys.stdout.write(f"{_line(review)}\n")
+        alike.setdefault(review["subject"] or review["id"], []).append(review)
+    for first, *others in alike.values():
+        more = f" (and {len(others)} more: --times {len(others) + 1})" if others else ""
+        sys.stdout.write(f"{_line(first)}{more}\n")
     return exit_codes.OK
 
 
@@ -93,11 +142,15 @@ def _show(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(review)
         return exit_codes.OK
-    for name in ("id", "state", "session", "context", "policy", "reason", "created"):
-        sys.stdout.write(f"{name + ':':<11}{single_line(str(review[name]))}\n")
+    for name in _SHOWN:
+        if review[name] is not None:
+            sys.stdout.write(f"{name + ':':<11}{single_line(str(review[name]))}\n")
     if review["seconds_left"] is not None:
         action = f"then {review['timeout_action']}"
         sys.stdout.write(f"{'left:':<11}{review['seconds_left']} s, {action}\n")
+    for vote in review["votes"]:
+        said = f"{vote['juror']} says {vote['vote']}: {vote['reason']}"
+        sys.stdout.write(f"{'vote:':<11}{single_line(_one_line(said))}\n")
     for detail in review["details"]:
         sys.stdout.write(f"{_one_line(detail)}\n")
     _print_content("content", review["content"])
@@ -114,7 +167,34 @@ def _print_content(title: str, text: str) -> None:
 
 
 def _decide(arguments: argparse.Namespace) -> int:
-    wanted = operations.decide(arguments.id, arguments.decision, arguments.note)
+    times = arguments.times
+    if times is not None and not 1 <= times <= _MOST_TIMES:
+        raise UsageError(
+            f"--times {times}: from 1, which is this one, to {_MOST_TIMES}"
+        )
+    wanted = operations.decide(
+        arguments.id,
+        arguments.decision,
+        arguments.note,
+        times=times,
+        seconds=_seconds(arguments.span),
+    )
     review = Client().send(wanted)
     print_note(f"review {review['id']} is {review['state']}")
     return exit_codes.OK
+
+
+def _revoke(arguments: argparse.Namespace) -> int:
+    Client().send(operations.revoke(arguments.id))
+    print_note(f"the decision of {arguments.id} counts no more for the same again")
+    return exit_codes.OK
+
+
+def _seconds(text: str | None) -> int | None:
+    """So many seconds; raises UsageError for what is no time, or too long a one."""
+    if text is None:
+        return None
+    span = span_of(text)
+    if not span or span > _LONGEST:
+        raise UsageError(f"--for {text}: give 30s, 10m, 2h, at most 1d")
+    return round(span.total_seconds())

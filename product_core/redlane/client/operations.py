@@ -133,10 +133,27 @@ def review(review_id: str) -> Operation:
     return Operation("GET", f"/api/reviews/{quote(review_id, safe='')}")
 
 
-def decide(review_id: str, decision: str, note: str | None = None) -> Operation:
-    """Decide a review, `allow` or `block`, once."""
-    body = {"decision": decision} | ({} if note is None else {"note": note})
+def decide(
+    review_id: str,
+    decision: str,
+    note: str | None = None,
+    *,
+    times: int | None = None,
+    seconds: int | None = None,
+) -> Operation:
+    """Decide a review, `allow` or `block`, once.
+
+    With `times` or `seconds` the same again is decided as well: so many in all, or for
+    so long.
+    """
+    given = {"note": note, "times": times, "seconds": seconds}
+    body = {"decision": decision} | {k: v for k, v in given.items() if v is not None}
     return Operation("POST", f"/api/reviews/{quote(review_id, safe='')}", body)
+
+
+def revoke(review_id: str) -> Operation:
+    """Have a decision count no more for the same again."""
+    return Operation("DELETE", f"/api/reviews/{quote(review_id, safe='')}")
 
 
 def events(

@@ -1,11 +1,13 @@
 """The shapes that the control API answers in."""
 
+import os
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from redlane.gate import Judgement
 from redlane.judging.shell_answers import text_of
 from redlane.model.problem import Finding
-from redlane.state.reviews import Review, ReviewState
+from redlane.state.review import Review, ReviewState
 
 __all__ = ["finding_document", "judgement_document", "review_document"]
 
@@ -30,17 +32,24 @@ def review_document(review: Review, seconds_left: float) -> Document:
     return {
         "id": review.id,
         "session": review.session,
+        "role": review.role,
         "context": review.context,
+        "cwd": None if review.cwd is None else text_of(os.fsencode(review.cwd)),
+        "pid": review.pid,
         "policy": review.policy,
         "reason": review.reason,
         "content": text_of(review.content),
         "details": list(review.details),
         "modified": None if review.modified is None else text_of(review.modified),
+        "subject": review.subject.hex() or None,
         "created": review.created,
+        "deadline": review.ends,
         "seconds_left": round(max(0.0, seconds_left), 1) if waiting else None,
         "timeout_action": review.timeout_action,
         "state": review.state.value,
+        "votes": [asdict(each) for each in review.votes],
         "decided_by": review.decided_by,
+        "by": review.by,
         "note": review.note,
     }
 

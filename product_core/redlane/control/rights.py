@@ -32,6 +32,7 @@ RIGHTS: Mapping[tuple[str, str], frozenset[Who]] = {
     ("GET", "/api/reviews"): frozenset({_A, _U}),
     ("GET", "/api/reviews/{review_id}"): frozenset({_A, _U}),
     ("POST", "/api/reviews/{review_id}"): frozenset({_A, _U}),
+    ("DELETE", "/api/reviews/{review_id}"): frozenset({_A, _U}),
     ("GET", "/api/pins"): frozenset({_A, _U}),
     ("GET", "/api/pins/{pin_id}"): frozenset({_A, _U}),
     ("POST", "/api/pins/{pin_id}"): frozenset({_A, _U}),

@@ -5,13 +5,14 @@ own making: it gets a verdict, and writes nothing down but the tools that it see
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 from redlane.engine.boundary import fail_closed, one_line
 from redlane.errors import ContentError, ForbiddenError, RedlaneError
 from redlane.gate import Gate, Judgement
+from redlane.holding import Circumstances
 from redlane.judging.answers import answer_of, blocked, details_of
 from redlane.judging.pin_service import PinService, pin_policy
 from redlane.judging.service import JudgeRequest, JudgingService, OnHold, Read, Reading
@@ -131,6 +132,7 @@ class PeerHandler:
         blobs, count = question.blobs, question.values
         content, pieces = self.shared.messages.message(blobs[:count], blobs[count:])
         request = self._request(question, lambda: Reading((content,)), on_hold)
+        request = replace(request, witness=lambda: None)  # it has a history
         judgement = self.shared.judging.judge(request, session)
         rewritten = judgement.verdict.content
         made = None if rewritten is None else pieces.pieces(rewritten)
@@ -144,12 +146,12 @@ class PeerHandler:
         Only these are written down; the rest of it is asked about once more.
         """
         found: list[ToolStatus] = []
-        gate, details = self.shared.gate, details_of(question)
+        gate, around = self.shared.gate, Circumstances(details_of(question))
         for values, texts in _parts(question):
             content, _ = self.shared.messages.message(values, texts)
             verdict = gate.preview(content, session)
             if verdict.decision is Decision.BLOCK:
-                gate.decide(content, session, hold=False, pid=self.pid, details=details)
+                gate.decide(content, session, hold=False, pid=self.pid, around=around)
                 found.append(("blocked", one_line(verdict.reason)))
             else:
                 found.append(("", ""))

@@ -128,6 +128,7 @@ class ProxyService:
             lambda: Reading((self._content(question),)),
             details=details_of(question),
             on_hold=on_hold,
+            witness=lambda: None,  # not all of a request is seen here
         )
         return self._judging.judge(request, session)
 

@@ -18,7 +18,7 @@ from redlane.judging.connection_limit import ConnectionLimit
 from redlane.judging.hangup import Hangup
 from redlane.judging.memory_quota import MemoryQuota
 from redlane.judging.service import OnHold
-from redlane.state.reviews import Review
+from redlane.state.review import Review
 from redlane.state.sessions import Session
 from redlane.wire.answer import Answer
 from redlane.wire.frames import (

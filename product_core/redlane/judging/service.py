@@ -10,6 +10,7 @@ from typing import Protocol
 
 from redlane.errors import ContentError
 from redlane.gate import Gate, Judgement
+from redlane.holding import Circumstances
 from redlane.judging.metrics import Metrics
 from redlane.membership.peers import Peer
 from redlane.model.content import Content, TextContent
@@ -17,7 +18,7 @@ from redlane.model.policy import Context
 from redlane.model.verdict import Decision, Verdict
 from redlane.policies.secrets import Hiding
 from redlane.state.pin import PinsError
-from redlane.state.reviews import Review
+from redlane.state.review import Review
 from redlane.state.sessions import Session
 
 __all__ = ["Contents", "JudgeRequest", "JudgingService", "OnHold", "Read", "Reading"]
@@ -94,6 +95,8 @@ class JudgeRequest:
     pid: int | None = None
     details: tuple[str, ...] = ()
     on_hold: OnHold | None = None
+    cwd: str | None = None
+    witness: Callable[[], bytes | None] = bytes
 
 
 class JudgingService:
@@ -117,7 +120,7 @@ class JudgingService:
                 role=request.role,
                 hold=request.hold,
                 pid=request.pid,
-                details=request.details,
+                around=Circumstances(request.details, request.cwd, request.witness),
                 on_hold=request.on_hold,
                 doubt=reading.doubt,
             )

@@ -4,7 +4,7 @@ from math import ceil
 
 from redlane.gate import Judgement
 from redlane.model.verdict import Decision, Verdict
-from redlane.state.reviews import Review
+from redlane.state.review import Review
 
 __all__ = [
     "block_line",

@@ -4,6 +4,7 @@ A caller that has no right to ask, and a question that cannot be judged, are blo
 the wrapper shows why.
 """
 
+import hashlib
 import logging
 from functools import partial
 
@@ -35,7 +36,6 @@ from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.sessions.held_calls import HeldCalls
 from redlane.sessions.service import SessionService
-from redlane.state.reviews import Review
 from redlane.wire.shell_frames import ShellFrame
 
 __all__ = ["ShellService"]
@@ -115,7 +115,9 @@ class ShellService:
             read,
             pid=caller.pid,
             details=command_details(arguments, directory),
-            on_hold=partial(_hold, asked, on_hold),
+            on_hold=on_hold,
+            cwd=directory or None,
+            witness=partial(_witness, asked, frame, peer),
         )
         judgement = self._judging.judge(request, session)
         if _goes_on(judgement) and asked.has_changed:
@@ -134,9 +136,17 @@ class ShellService:
         return answer
 
 
-def _hold(asked: HeldCommand, on_hold: OnHold, review: Review) -> None:
-    asked.hold()
-    on_hold(review)
+def _witness(asked: HeldCommand, frame: ShellFrame, peer: Peer) -> bytes | None:
+    """A digest of a question, and of what its command would use.
+
+    None where that cannot be told, as of a shell that has run something before: what it
+    has set is not seen here.
+    """
+    used = asked.hold()
+    if used is None or frame.before:
+        return None
+    parts = (b"%d" % peer.uid, frame.directory, frame.body)
+    return b"".join(hashlib.sha256(each).digest() for each in parts) + used
 
 
 def _is_open(asked: HeldCommand, judgement: Judgement) -> bool:

@@ -22,7 +22,7 @@ from redlane.judging.health_probe import HealthProbe
 from redlane.judging.memory_quota import MemoryQuota
 from redlane.judging.shell_answers import block_line, held_line
 from redlane.membership.peers import Peer, peer_of
-from redlane.state.reviews import Review
+from redlane.state.review import Review
 from redlane.wire.limits import MOST_BODY_BYTES
 from redlane.wire.shell_frames import (
     QuestionsBegunError,

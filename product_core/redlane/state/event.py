@@ -19,7 +19,8 @@ class Event:
     `content`, `details` and `modified` are excerpts without secrets; `time` is UTC,
     ISO 8601. `score` and `answer_details`, in order of their names, are what the match
     type of `policy` told besides. `unknown_words` counts those of scripts that are
-    known only when they run.
+    known only when they run. `decided_by` tells whose decision it was, `by` and `note`
+    who that is and what they said, and `votes` what jurors did.
     `prev` and `hash` chain the events of one session: `hash` covers all other fields.
     """
 
@@ -40,6 +41,9 @@ class Event:
     ruleset: str = ""
     review: str | None = None
     decided_by: str | None = None
+    by: str | None = None
+    note: str | None = None
+    votes: tuple[Mapping[str, object], ...] = ()
     details: str = ""
     restriction: bool = False
     score: float | None = None

@@ -1,8 +1,8 @@
 """What the yellow lane holds: contents that wait for a decision (decision: Flag).
 
-A review stands for exactly one content of one session, is decided at most once, and
-its decision is used at most once. Nothing that is not decided ever goes on by itself,
-unless the settings say so.
+A review stands for exactly one content of one session and is decided at most once. Its
+decision is used once, unless whoever decides says that it is for the same again.
+Nothing that is not decided ever goes on by itself, unless the settings say so.
 """
 
 import os
@@ -10,19 +10,21 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
 from redlane.errors import RedlaneError, UsageError
 from redlane.state.clock import iso_time
+from redlane.state.grants import Grants
 from redlane.state.quota_keys import QuotaKey
+from redlane.state.review import CastVote, Decider, Review, ReviewState, size_of
 
-__all__ = ["Review", "ReviewState", "Reviews", "ReviewsFullError"]
+__all__ = ["Reviews", "ReviewsFullError"]
 
-MOST_HELD = 64
-MOST_HELD_OF_SESSION = 16
+MOST_HELD = 256
+"""Fewer than there are threads to answer: what is held waits in one."""
+MOST_HELD_OF_SESSION = 64
 MOST_HELD_BYTES = 128 * 1024 * 1024
-MOST_HELD_OF_SHARE = 16
+MOST_HELD_OF_SHARE = 48
 MOST_HELD_BYTES_OF_SHARE = 32 * 1024 * 1024
 """The bounds of one user, where a daemon serves several."""
 MOST_REMEMBERED = 200
@@ -30,62 +32,12 @@ MOST_REMEMBERED = 200
 
 LONGEST_REMEMBERED = 10_000
 
-_MOST_FULL_SHARES = 4
-
 LONGEST_SLEEP = 60.0
 """How many seconds a waiter sleeps before it looks at the clock again."""
 
 
-class ReviewState(StrEnum):
-    """How a review stands; all but the first are final."""
-
-    WAITING = "waiting"
-    ALLOWED = "allowed"
-    BLOCKED = "blocked"
-    EXPIRED = "expired"
-    CANCELLED = "cancelled"
-
-
 class ReviewsFullError(RedlaneError):
     """So much is held already that nothing more can be: Block."""
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """One held content: exactly what came and, if a Modify applied, what would go on.
-
-    `details` say, a line each, what else decides about what it does.
-    `deadline` is on the clock of the table; `timeout_action` is `block` or `allow`.
-    `decided_by` says who decided, `note` what they said to it.
-    """
-
-    id: str
-    session: str
-    context: str
-    content: bytes
-    policy: str | None
-    reason: str
-    created: str
-    deadline: float
-    timeout_seconds: float
-    timeout_action: str = "block"
-    details: tuple[str, ...] = ()
-    modified: bytes | None = None
-    state: ReviewState = ReviewState.WAITING
-    decided_by: str | None = None
-    note: str | None = None
-
-    @property
-    def size(self) -> int:
-        """How many bytes it holds."""
-        return _size(self.content, self.modified, self.details)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the content may go on."""
-        if self.state is ReviewState.EXPIRED:
-            return self.timeout_action == "allow"
-        return self.state is ReviewState.ALLOWED
 
 
 class Reviews:
@@ -111,6 +63,7 @@ class Reviews:
         self._held: dict[str, Review] = {}
         self._unused: dict[str, Review] = {}
         self._over: OrderedDict[str, Review] = OrderedDict()
+        self._grants: Grants[Review] = Grants(clock)
         self._closed = False
 
     def park(  # noqa: PLR0913  # the parts of a review
@@ -125,11 +78,22 @@ class Reviews:
         details: tuple[str, ...] = (),
         modified: bytes | None = None,
         timeout_action: str = "block",
+        role: str | None = None,
+        cwd: str | None = None,
+        pid: int | None = None,
+        subject: bytes = b"",
     ) -> Review:
-        """Hold a content for at most `timeout` seconds; raises ReviewsFullError."""
+        """Hold a content for at most `timeout` seconds; raises ReviewsFullError.
+
+        Where the same was decided for this one, too, that review comes back.
+        """
         with self._changed:
             self._expire()
-            self._check_room(session, _size(content, modified, details))
+            granted = None if self._closed else self._grants.use(subject)
+            if granted is not None:
+                return granted
+            self._check_room(session, size_of(content, modified, details))
+            now = self._wall_clock()
             review = Review(
                 id=self._new_id(),
                 session=session,
@@ -137,12 +101,17 @@ class Reviews:
                 content=content,
                 policy=policy,
                 reason=reason,
-                created=iso_time(self._wall_clock()),
+                created=iso_time(now),
                 deadline=self._clock() + timeout,
+                ends=iso_time(now + timeout),
                 timeout_seconds=timeout,
                 timeout_action=timeout_action,
                 details=details,
                 modified=modified,
+                role=role,
+                cwd=cwd,
+                pid=pid,
+                subject=subject,
             )
             self._held[review.id] = review
             self._changed.notify_all()
@@ -160,10 +129,22 @@ class Reviews:
                 left = self._held[review.id].deadline - self._clock()
                 self._changed.wait(min(max(left, 0.0), LONGEST_SLEEP))
 
-    def decide(
-        self, review_id: str, decision: str, *, by: str, note: str | None = None
+    def decide(  # the parts of a decision
+        self,
+        review_id: str,
+        decision: str,
+        *,
+        by: str,
+        note: str | None = None,
+        decider: Decider = Decider.PERSON,
+        times: int | None = None,
+        seconds: float | None = None,
     ) -> Review:
-        """Decide `allow` or `block`, once; raises UsageError when it is too late."""
+        """Decide `allow` or `block`, once; raises UsageError when it is too late.
+
+        With `times` or `seconds` it is decided for the same again as well: so many in
+        all, of those that are held now and that come, or so long.
+        """
         states = {"allow": ReviewState.ALLOWED, "block": ReviewState.BLOCKED}
         if decision not in states:
             raise UsageError(f"a decision is 'allow' or 'block', not {decision!r}")
@@ -172,9 +153,51 @@ class Reviews:
             review = self._held.get(review_id)
             if review is None:
                 raise UsageError(self._why_not(review_id))
-            return self._finish(
-                replace(review, state=states[decision], decided_by=by, note=note)
+            made = replace(
+                review, state=states[decision], decided_by=decider, by=by, note=note
             )
+            if not (times is None and seconds is None):
+                self._give(made, times, seconds)
+            decided = self._finish(made)
+            self._decide_alike(made)
+            return decided
+
+    def _give(self, made: Review, times: int | None, seconds: float | None) -> None:
+        if not made.subject:
+            raise UsageError(
+                f"review {made.id!r} is decided once, since not all that it would use "
+                "can be told: leave out how often and how long"
+            )
+        kept = replace(made, content=b"", modified=None, details=())
+        left = None if times is None else times - 1
+        self._grants.give(made.subject, made.session, kept, times=left, seconds=seconds)
+
+    def revoke(self, review_id: str) -> None:
+        """Have a decision count no more; raises UsageError when it does not already."""
+        with self._changed:
+            if not self._grants.revoke(lambda made: made.id == review_id):
+                raise UsageError(f"a decision of {review_id!r} does not count any more")
+
+    def _decide_alike(self, made: Review) -> None:
+        """Decide what is held of the same, as far as the decision goes."""
+        for each in list(self._held.values()):
+            alike = each.subject == made.subject
+            if alike and (decided := self._grants.use(each.subject)):
+                self._finish(
+                    replace(
+                        each,
+                        state=decided.state,
+                        decided_by=decided.decided_by,
+                        by=decided.by,
+                        note=decided.note,
+                    )
+                )
+
+    def vote(self, review_id: str, vote: CastVote) -> None:
+        """Keep what a juror said, while it is held."""
+        with self._changed:
+            if review := self._held.get(review_id):
+                self._held[review_id] = replace(review, votes=(*review.votes, vote))
 
     def cancel(self, review_id: str) -> None:
         """Block what is held, because whoever asked has gone."""
@@ -193,6 +216,7 @@ class Reviews:
     def cancel_session(self, session: str) -> None:
         """Block everything that is held of one session: it was frozen or has ended."""
         with self._changed:
+            self._grants.end(session)
             for review in list(self._held.values()):
                 if review.session == session:
                     self._cancel(review)
@@ -201,6 +225,7 @@ class Reviews:
         """Block everything that is held, and hold nothing any more."""
         with self._changed:
             self._closed = True
+            self._grants.clear()
             for review in list(self._held.values()):
                 self._cancel(review)
             self._changed.notify_all()
@@ -234,10 +259,10 @@ class Reviews:
             raise ReviewsFullError(
                 f"session {session!r} has {mine} contents held already"
             )
-        most, most_bytes = MOST_HELD, MOST_HELD_BYTES
+        most_bytes = MOST_HELD_BYTES
         if self._quota_key is not None:  # several users together may have more than one
-            most, most_bytes = most * _MOST_FULL_SHARES, most_bytes * 2
-        if len(self._held) >= most or held + size > most_bytes:
+            most_bytes *= 2
+        if len(self._held) >= MOST_HELD or held + size > most_bytes:
             raise ReviewsFullError(f"{len(self._held)} contents are held already")
 
     def _check_room_of_user(self, quota_key: QuotaKey, session: str, size: int) -> None:
@@ -251,14 +276,18 @@ class Reviews:
         review = self._over.get(review_id)
         if review is None:
             return f"there is no review {review_id!r}"
-        by = f" by {review.decided_by}" if review.decided_by else ""
+        by = f" by {review.by}" if review.by else ""
         return f"review {review_id!r} is over: {review.state}{by}"
 
     def _expire(self) -> None:
         now = self._clock()
         for review in list(self._held.values()):
             if review.deadline <= now:
-                self._finish(replace(review, state=ReviewState.EXPIRED))
+                self._finish(
+                    replace(
+                        review, state=ReviewState.EXPIRED, decided_by=Decider.TIMEOUT
+                    )
+                )
 
     def _cancel(self, review: Review) -> None:
         self._finish(replace(review, state=ReviewState.CANCELLED))
@@ -278,10 +307,6 @@ class Reviews:
             self._over.popitem(last=False)
         self._changed.notify_all()
         return review
-
-
-def _size(content: bytes, modified: bytes | None, details: tuple[str, ...]) -> int:
-    return len(content) + len(modified or b"") + sum(map(len, details))
 
 
 def _beginning(details: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,11 +10,14 @@ from redlane.control.bodies import optional, read_object, required
 from redlane.control.documents import review_document
 from redlane.control.followers import LONGEST_WAIT, Followers
 from redlane.membership.callers import Caller
-from redlane.state.reviews import Review, Reviews
+from redlane.state.review import Review
+from redlane.state.reviews import Reviews
 
 __all__ = ["ReviewCollection", "ReviewItem"]
 
 _LONGEST_NOTE = 500
+_MOST_TIMES = 1000
+_LONGEST_SECONDS = 86400
 _DECISIONS = ("allow", "block")
 
 
@@ -55,12 +58,19 @@ class ReviewCollection:
 
     def _revision(self, caller: Caller) -> str:
         """Another text whenever the caller would see another list."""
-        seen = "".join(f"{e.id} {e.state} " for e in self._seen(caller, over=True))
+        seen = "".join(
+            f"{each.id} {each.state} {len(each.votes)} "
+            for each in self._seen(caller, over=True)
+        )
         return hashlib.sha256(seen.encode()).hexdigest()[:16]
 
 
 class ReviewItem:
-    """One review: `GET` shows it whole, `POST` `{decision, note?}` decides it."""
+    """One review: `GET` shows it whole, `POST` decides it.
+
+    `{decision, note?, times?, seconds?}`: the last two for the same again, as well,
+    which `DELETE` takes back.
+    """
 
     def __init__(self, reviews: Reviews) -> None:
         """Show and decide `reviews`."""
@@ -88,10 +98,34 @@ class ReviewItem:
             raise falcon.HTTPBadRequest(
                 description=f"'note' may have at most {_LONGEST_NOTE} characters"
             )
+        times = optional(body, "times", int)
+        if times is not None and not 1 <= times <= _MOST_TIMES:
+            raise falcon.HTTPBadRequest(
+                description=f"'times' must be from 1 to {_MOST_TIMES}"
+            )
+        seconds = optional(body, "seconds", int)
+        if seconds is not None and not 1 <= seconds <= _LONGEST_SECONDS:
+            raise falcon.HTTPBadRequest(
+                description=f"'seconds' must be from 1 to {_LONGEST_SECONDS}"
+            )
         self._found(request, review_id)
-        by = caller_of(request).name
-        decided = self._reviews.decide(review_id, decision, by=by, note=note)
+        decided = self._reviews.decide(
+            review_id,
+            decision,
+            by=caller_of(request).name,
+            note=note,
+            times=times,
+            seconds=seconds,
+        )
         response.media = review_document(decided, 0)
+
+    def on_delete(
+        self, request: falcon.Request, response: falcon.Response, review_id: str
+    ) -> None:
+        """Have its decision count no more for the same again; 409 when it does not."""
+        self._found(request, review_id)
+        self._reviews.revoke(review_id)
+        response.status = falcon.HTTP_204
 
     def _found(self, request: falcon.Request, review_id: str) -> Review:
         """The review, if it is there for the caller; 404 otherwise."""

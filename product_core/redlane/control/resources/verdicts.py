@@ -19,7 +19,8 @@ from redlane.judging.service import (
 )
 from redlane.model.policy import Context
 from redlane.sessions.service import SessionService
-from redlane.state.reviews import Review, Reviews
+from redlane.state.review import Review
+from redlane.state.reviews import Reviews
 
 __all__ = ["Analyze"]
 

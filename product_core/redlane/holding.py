@@ -1,0 +1,107 @@
+"""What is held: what a decision is about, and what comes of it."""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+
+from redlane.model.content import Content, Reader
+from redlane.model.policy import Action
+from redlane.model.verdict import Decision, Verdict
+from redlane.state.redaction import redact_reason
+from redlane.state.review import Review, ReviewState
+
+__all__ = ["NO_MORE", "Circumstances", "decided", "note_of", "subject_of", "votes_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What decides about what is done, besides the content.
+
+    `details` tell people of it, a line each; it would be done in `cwd`, and `witness`
+    gives a digest of what it would use, as that is: None where not all can be told.
+    """
+
+    details: tuple[str, ...] = ()
+    cwd: str | None = None
+    witness: Callable[[], bytes | None] = bytes
+
+
+NO_MORE = Circumstances()
+
+
+def subject_of(
+    contents: Sequence[Content], verdict: Verdict, session: str, around: Circumstances
+) -> bytes:
+    """A digest of all that somebody decides on: nothing else is the same again.
+
+    Empty where not all of it can be told, so that no two are the same.
+    """
+    witnessed = around.witness()
+    if witnessed is None:
+        return b""
+    parts = (
+        session.encode(),
+        verdict.context.encode(),
+        (verdict.policy or "").encode(),
+        (verdict.role or "").encode(),
+        verdict.reason.encode(errors="surrogateescape"),
+        verdict.ruleset.encode(),
+        *chain.from_iterable(map(_parts_of, contents)),
+        b"" if verdict.content is None else b"+" + verdict.content,
+        os.fsencode(around.cwd or ""),
+        witnessed,
+        *(each.encode(errors="surrogateescape") for each in around.details),
+    )
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(b"%d:" % len(part) + part)
+    return digest.digest()
+
+
+def _parts_of(content: Content) -> tuple[bytes, ...]:
+    """A content as it came, and all that a Block sees of it."""
+    views = content.views(Action.BLOCK, Reader.PATTERN)
+    return (content.context.encode(), content.data, b"%d" % len(views), *views)
+
+
+def note_of(review: Review | None) -> str | None:
+    """What whoever decided said to it, without secrets; None for nothing."""
+    return None if review is None or not review.note else redact_reason(review.note)
+
+
+def votes_of(review: Review | None) -> tuple[dict[str, object], ...]:
+    """What jurors said, without secrets."""
+    votes = () if review is None else review.votes
+    return tuple({**asdict(e), "reason": redact_reason(e.reason)} for e in votes)
+
+
+def decided(flagged: Verdict, review: Review, *, is_new: bool) -> Verdict:
+    """What becomes of a flagged content, by how its review ended, now or before."""
+    before = "" if is_new else "as decided before: "
+    reason = f"{before}{_outcome(review)}; {flagged.reason}"
+    if not review.goes_on:
+        return replace(
+            flagged,
+            decision=Decision.BLOCK,
+            reason=reason,
+            content=None,
+            modified_by=None,
+        )
+    decision = Decision.ALLOW if flagged.content is None else Decision.MODIFY
+    return replace(flagged, decision=decision, reason=reason)
+
+
+def _outcome(review: Review) -> str:
+    note = f" ({review.note})" if review.note else ""
+    match review.state:
+        case ReviewState.ALLOWED:
+            return f"held and allowed by {review.by}{note}"
+        case ReviewState.BLOCKED:
+            return f"held and blocked by {review.by}{note}"
+        case ReviewState.EXPIRED:
+            left = "which lets it go on" if review.goes_on else "so it is blocked"
+            return f"held and not decided in {review.timeout_seconds:g} s, {left}"
+        case _:
+            return "held and taken back, so it is blocked"
