@@ -185,9 +185,11 @@ def test_an_unknown_role_does_not_run_the_agent(running: Home, canary: Path) -> 
 def test_signals_reach_the_agent(running: Home, number: int) -> None:
     code = (
         "import signal, sys\n"
-        "signal.signal(int(sys.argv[1]), lambda *_: sys.exit(9))\n"
+        "awaited = {int(sys.argv[1])}\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, awaited)\n"
         "print('ready', flush=True)\n"
-        "while True: signal.pause()"
+        "signal.sigwait(awaited)\n"
+        "sys.exit(9)"
     )
     agent = running.spawn("run", "--", sys.executable, "-c", code, str(int(number)))
     assert agent.stdout is not None
