@@ -47,7 +47,7 @@ def is_reference(source: str) -> bool:
 def bring(
     source: str, name: str | None, models: Path, arrival: Arrival, asking: Asking
 ) -> None:
-    """Have what is on a hub; the digests of the files are not compared yet.
+    """Have what is on a hub, each file as the manifest has its digest.
 
     It may not be older than the one of its name that came from a hub before, unless
     just that is asked for, nor be signed by somebody else. Raises ModelError.

@@ -1,6 +1,5 @@
 """What somebody has asked for stays as it is, whatever else needs it or does not."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +28,6 @@ def shelf(*missing: str) -> Shelf:
             content = [policy(each.replace("@", "-"))]
             found[each] = article(each, content=content, dependencies=needs)
     return found
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[RoutedHub]:
-    with RoutedHub() as made:
-        yield made
 
 
 @pytest.fixture

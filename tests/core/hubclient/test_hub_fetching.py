@@ -1,19 +1,15 @@
 """`redlane hub fetch` prints what was checked, installs nothing, and tells no lie."""
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hostile_hub import Answer, RoutedHub, json_answer, plain_answer
+from hub_near import Near
 from hub_people import GO, Person, fingerprint_of, people_of, policy
 from hub_statements import stated_article
 from lying_hub import (
@@ -32,7 +28,6 @@ from lying_hub import (
 from nacl.signing import SigningKey
 
 from redlane.cli.hub import consents
-from redlane.cli.main import main
 
 HAND = SigningKey(bytes(range(32)))
 HERS, REPLACED = fingerprint_of(HAND), {"key_fingerprint": OTHER}
@@ -45,27 +40,6 @@ STATED = stated_article(article(EXACT, tags=["model", "b"]), HAND)
 ENDORSEMENTS = f"{API}{NAME}%402/endorsements"
 Told = dict[str, Any]
 Words = tuple[str, ...]
-
-
-class Near(Person):
-    """Somebody whose commands are run in this process, in a tenth of the time."""
-
-    def run(self, *words: str) -> tuple[int, str, str]:
-        out, error = StringIO(), StringIO()
-        with (
-            patch.dict(os.environ, self.environment, clear=True),
-            patch("sys.stdin", StringIO()),
-            redirect_stdout(out),
-            redirect_stderr(error),
-        ):
-            code = main(words)
-        return code, out.getvalue(), error.getvalue()
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[RoutedHub]:
-    with RoutedHub() as made:
-        yield made
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 In truth NAME is there as version 2, a set that needs LOW@2; all is stated by one key.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +42,6 @@ def telling(hub: RoutedHub, *lies: dict[str, Any]) -> None:
     """Have it tell that, and the truth of all else; the first is the newest."""
     told = {f"{each['name']}@{each['version']}": each for each in lies}
     hub.routes = routes({**told, **{k: v for k, v in shelf().items() if k not in told}})
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[RoutedHub]:
-    with RoutedHub() as found:
-        yield found
 
 
 @pytest.fixture

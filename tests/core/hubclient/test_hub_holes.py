@@ -3,7 +3,7 @@
 In truth NAME is there as version 2, a set that needs LOW@2; EXTRA is there, too.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +57,6 @@ def a_set(make: Make, version: str = "2", **fields: Any) -> dict[str, Any]:
 def extra(**fields: Any) -> dict[str, Any]:
     content = [policy("extra", action="Allow")]
     return by_key(f"{EXTRA}@1", content=content, **fields)
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[RoutedHub]:
-    with RoutedHub() as made:
-        yield made
 
 
 @pytest.fixture

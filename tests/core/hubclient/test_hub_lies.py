@@ -3,7 +3,6 @@
 It told the truth once: NAME is here as version 2, and LOW, which it needs, is, too.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,6 @@ from lying_hub import (
 PULL, UPDATE = ("pull", NAME), ("update",)
 RESOLVE = f"{API}name/2/resolve"
 EVERYTHING = (*GO, "--allow-executable")
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[RoutedHub]:
-    with RoutedHub() as made:
-        yield made
 
 
 @pytest.fixture

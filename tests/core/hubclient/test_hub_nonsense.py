@@ -1,7 +1,6 @@
 """A hub that answers `redlane hub pull` nonsense, or what is to fool who reads it."""
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,6 @@ EVIL = "\x1b]0;evil\x07\x9b2J\r\n\u202e\u2066\u2028\u200b\x7fredlane: done"
 """A title, a cleared screen, another line, and letters from right to left."""
 UNSEEN = "\u3164\u115f\u2800"
 """Letters by their kind, which nobody sees."""
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[RoutedHub]:
-    with RoutedHub() as made:
-        yield made
 
 
 @pytest.fixture
@@ -93,7 +86,7 @@ ROUTES: dict[str, tuple[int, str, dict[str, Answer]]] = {
     ),
     "search of something else": (1, "lists no artifact 'name'", of_search()),
     "newest in no version": (
-        *(4, "cannot be the name and version"),
+        *(4, "is no version"),
         of_search(article("name@../2")),
     ),
     "no JSON": (4, "no JSON", {f"{API}name/2": plain_answer(b"<html>")}),

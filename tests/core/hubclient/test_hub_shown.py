@@ -1,6 +1,5 @@
 """What `redlane hub pull` shows of what comes, so that nobody takes it unseen."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,6 @@ TWICE = policy(
 )
 WITH = ("--yes", "--trust-new", "--allow-executable")
 SHOW = ("pull", NAME, "--dry-run", "--allow-executable")
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[RoutedHub]:
-    with RoutedHub() as made:
-        yield made
 
 
 @pytest.fixture
