@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from datetime import timedelta
 from typing import Any
 
 from redlane.cli import exit_codes
@@ -12,12 +11,11 @@ from redlane.cli.spans import span_of
 from redlane.cli.visible import visible
 from redlane.client import Client, operations
 from redlane.errors import UsageError
+from redlane.wire.limits import MOST_DECISION_SECONDS, MOST_DECISION_TIMES
 
 __all__ = ["register"]
 
 _LONGEST_PREVIEW = 100
-_MOST_TIMES = 1000
-_LONGEST = timedelta(days=1)
 _SHOWN = (
     *("id", "state", "session", "role", "context", "policy", "reason", "pid"),
     *("created", "deadline", "by", "note"),
@@ -168,9 +166,9 @@ def _print_content(title: str, text: str) -> None:
 
 def _decide(arguments: argparse.Namespace) -> int:
     times = arguments.times
-    if times is not None and not 1 <= times <= _MOST_TIMES:
+    if times is not None and not 1 <= times <= MOST_DECISION_TIMES:
         raise UsageError(
-            f"--times {times}: from 1, which is this one, to {_MOST_TIMES}"
+            f"--times {times}: from 1, which is this one, to {MOST_DECISION_TIMES}"
         )
     wanted = operations.decide(
         arguments.id,
@@ -195,6 +193,7 @@ def _seconds(text: str | None) -> int | None:
     if text is None:
         return None
     span = span_of(text)
-    if not span or span > _LONGEST:
+    seconds = round(span.total_seconds()) if span else 0
+    if not 1 <= seconds <= MOST_DECISION_SECONDS:
         raise UsageError(f"--for {text}: give 30s, 10m, 2h, at most 1d")
-    return round(span.total_seconds())
+    return seconds

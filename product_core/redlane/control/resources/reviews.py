@@ -12,12 +12,11 @@ from redlane.control.followers import LONGEST_WAIT, Followers
 from redlane.membership.callers import Caller
 from redlane.state.review import Review
 from redlane.state.reviews import Reviews
+from redlane.wire.limits import MOST_DECISION_SECONDS, MOST_DECISION_TIMES
 
 __all__ = ["ReviewCollection", "ReviewItem"]
 
 _LONGEST_NOTE = 500
-_MOST_TIMES = 1000
-_LONGEST_SECONDS = 86400
 _DECISIONS = ("allow", "block")
 
 
@@ -99,14 +98,14 @@ class ReviewItem:
                 description=f"'note' may have at most {_LONGEST_NOTE} characters"
             )
         times = optional(body, "times", int)
-        if times is not None and not 1 <= times <= _MOST_TIMES:
+        if times is not None and not 1 <= times <= MOST_DECISION_TIMES:
             raise falcon.HTTPBadRequest(
-                description=f"'times' must be from 1 to {_MOST_TIMES}"
+                description=f"'times' must be from 1 to {MOST_DECISION_TIMES}"
             )
         seconds = optional(body, "seconds", int)
-        if seconds is not None and not 1 <= seconds <= _LONGEST_SECONDS:
+        if seconds is not None and not 1 <= seconds <= MOST_DECISION_SECONDS:
             raise falcon.HTTPBadRequest(
-                description=f"'seconds' must be from 1 to {_LONGEST_SECONDS}"
+                description=f"'seconds' must be from 1 to {MOST_DECISION_SECONDS}"
             )
         self._found(request, review_id)
         decided = self._reviews.decide(
