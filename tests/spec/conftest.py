@@ -9,7 +9,7 @@ from hub_process import HubProcess
 from proxied import MakeLab, Proxied, Site, lab_maker, proxied, site
 from spec.agent_home import write_agent
 from spec.calling_agents import Agents
-from spec.cases import Case, Judge, write_cases
+from spec.cases import Case, Judge, simple, write_cases
 from spec.hub_client import Account, HubClient, client_of
 from spec.hub_tokens import SECRET
 from spec.redlane_home import Home
@@ -22,6 +22,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home = Home(tmp_path_factory.mktemp("h"))
     yield home
     home.stop()
+
+
+@pytest.fixture
+def holding(home: Home) -> Home:
+    """A running daemon that holds what is odd."""
+    home.policies({"id": "flag", **simple("Flag", "odd")})
+    home.role("agent", "flag")
+    home.settings(review={"timeout_seconds": 30})
+    home.start("--role", "agent")
+    return home
 
 
 @pytest.fixture(scope="module")

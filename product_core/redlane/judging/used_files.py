@@ -1,31 +1,41 @@
-"""What a command would use when it runs: files, programs, variables, its place."""
+"""Which files and programs a command would use when it runs, and what they hold.
+
+A name is looked for wherever it may be meant: in the directory of the process, and in
+each that the command names itself, as in `env -C sub ./x`.
+"""
 
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
-from pathlib import Path
-from stat import S_ISREG
+from itertools import chain, islice, product
+from stat import S_ISDIR, S_ISREG
 
+from redlane.contexts.shell.expansion.disk import READING
+from redlane.judging.asking_process import AskingProcess
 from redlane.model.content import Content
 
 __all__ = ["Used", "used_by"]
 
 _MOST_NAMES, _MOST_PROGRAMS, _MOST_PLACES, _MOST_TOPS = 1000, 50, 50, 20
+_MOST_LOOKS = 25_000
 _MOST_BYTES = 32 * 1024 * 1024
 _ROOT = 0
-_OPEN = re.compile("[*?[`$\ufffd]")
+_FINDING = os.O_PATH | os.O_CLOEXEC
+"""Neither reads nor waits: to open a FIFO or a device for reading has effects."""
+_OPEN = re.compile("[*?[`$\ufffd]|^~[^/]")
 """What makes a word stand for other ones, or for bytes that are not known here."""
-_INPUT = re.compile(rb"<\s*[\"']?([^\s;|&<>()\"']+)")
-_PARTS = re.compile(r"(?:-[A-Za-z]|@|[^=]*=@?)(.+)")
-_PASSING = frozenset({b"_", b"SHLVL", b"PWD", b"OLDPWD"})
-"""Variables of a shell's own that differ each time."""
-
-_GOES = (("cd",), ("pushd",))
+_VALUE = re.compile(rb"(?:<\s*|=)[\"']?([^\s;|&<>()\"']+)")
+"""What is read as input, or assigned: no words of a command."""
+_LETTERS = re.compile("-[A-Za-z]{1,4}")
+_STEERING = frozenset({"PATH", "HOME"})
+"""They say what a name is the name of; their values are taken as they came."""
 
 _Identity = tuple[object, ...]
+_Found = tuple[str, _Identity]
+_Met = tuple[os.stat_result, bytes]
+"""What is there, and the digest of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +45,7 @@ class Used:
     `place` is where the process is, and `variables` a digest of those that it has.
     """
 
-    files: tuple[tuple[str, _Identity], ...]
+    files: tuple[_Found, ...]
     place: _Identity
     variables: bytes
     more: bool
@@ -43,68 +53,51 @@ class Used:
 
 def used_by(content: Content, pid: int) -> Used:
     """What a command of the process `pid` would use, as it is now."""
-    look = _Look(pid)
+    process = AskingProcess(pid)
+    place = process.place()
+    look = _Look(process, place[:1])
     files = tuple(chain(look.named(content), look.programs(content)))
-    return Used(files, look.place(), look.variables(), look.more)
+    look.more |= any(_STEERING.intersection(c.assigned) for c in content.commands)
+    more = look.more or process.is_hidden
+    return Used(files, place, process.variables(), more)
 
 
 class _Look:
     """Looks at files as one process sees them, and notes where it does not see all."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(
+        self, process: AskingProcess, place: Iterable[tuple[int, int]]
+    ) -> None:
+        """Look as `process`, whose own directory `place` has."""
         self.more = False
-        self._process = Path(f"/proc/{pid}")
-        self._left = _MOST_BYTES
-        self._environment = self._read_environment()
+        self._process = process
+        self._tops = [""]
+        self._known = set(place)
+        self._looks_left = _MOST_LOOKS
+        self._bytes_left = _MOST_BYTES
 
-    def named(self, content: Content) -> Iterator[tuple[str, _Identity]]:
-        """The regular files that words name, in each directory that it goes to."""
-        words = [word for command in content.commands for word in command.words]
-        inputs = (os.fsdecode(each) for each in _INPUT.findall(content.data))
-        names = self._few(chain(*map(_names_in, chain(words, inputs))), _MOST_NAMES)
+    def named(self, content: Content) -> Iterator[_Found]:
+        """The regular files that words name, in each directory that words name."""
+        names = self._few(_names_of(content), _MOST_NAMES)
         self.more |= any(map(_OPEN.search, names))
-        goes = (c.words[-1] for c in content.commands if c.words[:1] in _GOES)
-        tops = ["", *self._few(goes, _MOST_TOPS)]
-        for name in names:
-            for top in tops if not name.startswith(("/", "~")) else ("",):
+        relative = [each for each in names if not each.startswith(("/", "~"))]
+        for top in self._tops:  # those that are found in one come to its end
+            for name in relative if top else names:
                 path = os.path.join(top, name)  # noqa: PTH118  # of another process
-                if found := self._identity(self._seen(path)):
-                    yield path, found
+                if met := self._met(path):
+                    self._go_to(path, met[0])
+                    yield from _file(path, met)
 
-    def programs(self, content: Content) -> Iterator[tuple[str, _Identity]]:
+    def programs(self, content: Content) -> Iterator[_Found]:
         """Whatever may be started under a name: all of PATH, the first one or not."""
         starts = (command.words[0] for command in content.commands if command.words)
         names = self._few((e for e in starts if "/" not in e), _MOST_PROGRAMS)
-        path = self._environment.get(b"PATH", b"")
-        places = self._few(os.fsdecode(path).split(":"), _MOST_PLACES)
-        for name in names:
-            for place in places:
-                where = os.path.join(place, name)  # noqa: PTH118  # as above
-                if found := self._identity(self._seen(where)):
-                    yield f"{where} of PATH", found
-
-    def place(self) -> _Identity:
-        """Which directories its own and its root are."""
-        try:
-            found = [(self._process / each).stat() for each in ("cwd", "root")]
-        except OSError:
-            self.more = True
-            return ()
-        return tuple((each.st_dev, each.st_ino) for each in found)
-
-    def variables(self) -> bytes:
-        """A digest of the variables that a command is given."""
-        kept = sorted(i for i in self._environment.items() if i[0] not in _PASSING)
-        return hashlib.sha256(repr(kept).encode()).digest()
-
-    def _read_environment(self) -> Mapping[bytes, bytes]:
-        """By names; of two of one name, shells take the last."""
-        try:
-            entries = (self._process / "environ").read_bytes().split(b"\0")
-        except OSError:
-            self.more = True
-            return {}
-        return {name: value for name, _, value in (e.partition(b"=") for e in entries)}
+        places = self._few(self._process.program_places(), _MOST_PLACES)
+        for name, place in product(names, places):
+            for top in [""] if place.startswith("/") else self._tops:
+                where = os.path.join(top, place, name)  # noqa: PTH118  # as above
+                if met := self._met(where):
+                    yield from _file(f"{where} of PATH", met)
 
     def _few(self, names: Iterable[str], most: int) -> list[str]:
         """So many of these, each once."""
@@ -112,46 +105,80 @@ class _Look:
         self.more |= len(found) > most
         return found[:most]
 
-    def _seen(self, path: str) -> str:
-        """Where a path of the process is for us."""
-        if path.startswith("~/"):
-            home = os.fsdecode(self._environment.get(b"HOME", b""))
-            path = f"{home}{path[1:]}"
-        top = "root" if path.startswith("/") else "cwd"
-        return f"{self._process}/{top}/{path}"
+    def _go_to(self, path: str, about: os.stat_result) -> None:
+        """Look for names there, too, if it is a directory that is not known yet."""
+        key = (about.st_dev, about.st_ino)
+        if not S_ISDIR(about.st_mode) or key in self._known:
+            return
+        if len(self._tops) > _MOST_TOPS:
+            self.more = True
+            return
+        self._known.add(key)
+        self._tops.append(path)
 
-    def _identity(self, path: str) -> _Identity | None:
-        """Which regular file it is, and what it holds; None when it is none.
+    def _met(self, path: str) -> _Met | None:
+        """What is there; all is told of what was opened, whatever the name is of then.
 
-        A time of change is the kernel's own: nobody sets it back. But what is mapped
-        into memory is changed without it, by whoever may write there.
+        What root owns is not read: its times tell.
         """
+        self._looks_left -= 1
+        if self._looks_left < 0:
+            self.more = True
+            return None
         try:
-            about = Path(path).stat()
-            if not S_ISREG(about.st_mode):
-                return None
-            held = b"" if about.st_uid == _ROOT else self._digest(path, about.st_size)
+            found = os.open(self._process.seen(path), _FINDING)
         except (OSError, ValueError):  # ValueError: a NUL
             return None
-        times = (about.st_mtime_ns, about.st_ctime_ns)
-        return (about.st_dev, about.st_ino, about.st_size, *times, held)
+        try:
+            about = os.fstat(found)
+            is_read = S_ISREG(about.st_mode) and about.st_uid != _ROOT
+            return about, self._digest(found, about.st_size) if is_read else b""
+        finally:
+            os.close(found)
 
-    def _digest(self, path: str, size: int) -> bytes:
+    def _digest(self, found: int, size: int) -> bytes:
         """A digest of a file's content, as long as there is not too much to read."""
-        self._left -= size
-        if self._left < 0:
+        self._bytes_left -= size
+        if self._bytes_left < 0:
             self.more = True
             return b""
         try:
-            with open(path, "rb") as file:  # noqa: PTH123  # faster
+            with os.fdopen(os.open(f"/proc/self/fd/{found}", READING), "rb") as file:
                 return hashlib.sha256(file.read(size)).digest()
         except OSError:
             self.more = True
             return b""
 
 
+def _file(name: str, met: _Met) -> Iterator[_Found]:
+    """Which regular file it is, and what it holds; nothing when it is none.
+
+    A time of change is the kernel's own: nobody sets it back. But what is mapped into
+    memory is changed without it, by whoever may write there.
+    """
+    about, held = met
+    if S_ISREG(about.st_mode):
+        times = (about.st_mtime_ns, about.st_ctime_ns)
+        yield name, (about.st_dev, about.st_ino, about.st_size, *times, held)
+
+
+def _names_of(content: Content) -> Iterator[str]:
+    """Whatever in a command may name a file or a directory."""
+    words = (word for command in content.commands for word in command.words)
+    values = (os.fsdecode(each) for each in _VALUE.findall(content.data))
+    return chain.from_iterable(map(_names_in, chain(words, values)))
+
+
 def _names_in(word: str) -> Iterator[str]:
-    """The names of files that a word may be, or have in it."""
-    yield word
-    if found := _PARTS.fullmatch(word):
-        yield found[1]
+    """The names of files that a word may be, or have in it: -Csub, --chdir=sub, @list.
+
+    A `~` that is quoted stands for itself.
+    """
+    letters = _LETTERS.match(word)
+    options = (word[at:] for at in range(2, letters.end() + 1)) if letters else ()
+    for each in filter(None, (word, *options, word.partition("=")[2])):
+        yield each
+        if each.startswith("@"):
+            yield each[1:]
+        if each.startswith("~"):
+            yield f"./{each}"
