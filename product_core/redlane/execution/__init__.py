@@ -20,6 +20,7 @@ from redlane.execution.commands import (
     split_command,
 )
 from redlane.execution.limit import TimeLimit, seconds_left
+from redlane.execution.stopping import Stop
 from redlane.execution.values import (
     AT_ONCE,
     CHECK_SECONDS,
@@ -40,6 +41,7 @@ __all__ = [
     "CommandError",
     "Ending",
     "Manner",
+    "Stop",
     "TimeLimit",
     "command_problems",
     "run_all",
@@ -54,13 +56,15 @@ def run_all(
     seconds: float = CHECK_SECONDS,
     at_once: int = AT_ONCE,
     queue_seconds: float = QUEUE_SECONDS,
+    stop: Stop | None = None,
 ) -> tuple[Ending, ...]:
     """Run `commands` side by side and tell how each one ended, in the same order.
 
     Each has `seconds` of its own, counted from its start; what still waits for its
     turn after `queue_seconds` ends as NOT_STARTED. All of them end with the time of the
-    verdict under way. Never raises for what a command does, and leaves no process of
-    its group and no zombie behind. Safe to call from several threads at once.
+    verdict under way, and at once when `stop` is set. Never raises for what a command
+    does, and leaves no process of its group and no zombie behind. Safe to call from
+    several threads at once.
     """
     # Imported on first use: most runs of the command line start no program.
     from redlane.execution.side_by_side import run_side_by_side  # noqa: PLC0415
@@ -71,4 +75,5 @@ def run_all(
         at_once=at_once,
         queue_seconds=queue_seconds,
         in_all=seconds_left(math.inf),
+        stop=stop,
     )

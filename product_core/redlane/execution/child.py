@@ -11,12 +11,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 
-from redlane.execution.values import MOST_OUTPUT, Command, Ending, Manner
+from redlane.execution.values import Command, Ending, Manner
 
 __all__ = ["Child"]
 
 CHUNK = 65_536
 REAP_MILLISECONDS = 200
+MEBI = 1024 * 1024
 
 
 class Child:
@@ -37,6 +38,7 @@ class Child:
         self.stdin: int | None = pipes[0]
         self.stdout = pipes[1]
         self._process = process
+        self._most_output = command.most_output
         self._unsent = memoryview(command.stdin)
         self._output = bytearray()
 
@@ -86,9 +88,9 @@ class Child:
         if not piece:
             os.close(self.stdout)
             self.stdout = None
-        if len(self._output) > MOST_OUTPUT:
+        if len(self._output) > self._most_output:
             self.stop()
-            return _too_much_output()
+            return _too_much_output(self._most_output)
         return None
 
     def _finish(self) -> Ending:
@@ -115,8 +117,8 @@ class Child:
             )
         if status.si_code != os.CLD_EXITED:
             return _killed_by(status.si_status)
-        if len(self._output) > MOST_OUTPUT:
-            return _too_much_output()
+        if len(self._output) > self._most_output:
+            return _too_much_output(self._most_output)
         code = status.si_status
         told = f"exited with status {code}"
         return Ending(Manner.EXITED, told, code, bytes(self._output))
@@ -173,6 +175,6 @@ def _killed_by(number: int) -> Ending:
     return Ending(Manner.KILLED, f"was killed by {name}", number)
 
 
-def _too_much_output() -> Ending:
-    mebibytes = MOST_OUTPUT // 1024 // 1024
-    return Ending(Manner.TOO_MUCH_OUTPUT, f"wrote more than {mebibytes} MiB")
+def _too_much_output(most: int) -> Ending:
+    size = f"{most // MEBI} MiB" if most >= MEBI else f"{most // 1024} KiB"
+    return Ending(Manner.TOO_MUCH_OUTPUT, f"wrote more than {size}")

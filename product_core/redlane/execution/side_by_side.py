@@ -9,9 +9,12 @@ from collections.abc import Callable, Sequence
 
 from redlane.execution.child import Child
 from redlane.execution.starting import start
+from redlane.execution.stopping import Stop
 from redlane.execution.values import Command, Ending, Manner
 
 __all__ = ["run_side_by_side"]
+
+_NOBODY = -1
 
 
 def run_side_by_side(
@@ -21,6 +24,7 @@ def run_side_by_side(
     at_once: int,
     queue_seconds: float,
     in_all: float = math.inf,
+    stop: Stop | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Ending, ...]:
     """Run `commands`, at most `at_once` at a time; see `redlane.execution.run_all`.
@@ -33,7 +37,7 @@ def run_side_by_side(
         told = f"could not be started: {os.devnull}: {error.strerror}"
         return (Ending(Manner.NOT_STARTED, told),) * len(commands)
     try:
-        run = _Run(commands, seconds, clock() + in_all, null, clock)
+        run = _Run(commands, seconds, clock() + in_all, null, clock, stop)
         return run.endings(at_once, queue_seconds)
     finally:
         os.close(null)
@@ -49,7 +53,9 @@ class _Run:
         end: float,
         null: int,
         clock: Callable[[], float],
+        stop: Stop | None,
     ) -> None:
+        self._stop = stop
         self._commands = commands
         self._seconds = seconds
         self._end_of_all = end
@@ -66,6 +72,8 @@ class _Run:
         queue_end = self._clock() + queue_seconds
         try:
             while self._waiting or self._running:
+                if self._stop is not None and self._stop.is_set:
+                    return self._stopped()
                 while self._waiting and len(self._running) < at_once:
                     self._start(self._waiting.popleft(), queue_end)
                 if self._running:
@@ -75,6 +83,11 @@ class _Run:
             for child in self._running.values():
                 child.stop()
         return tuple(self._ended[index] for index in range(len(self._commands)))
+
+    def _stopped(self) -> tuple[Ending, ...]:
+        """The endings, where nobody waits for the others any more."""
+        stopped = Ending(Manner.STOPPED, "was stopped")
+        return tuple(self._ended.get(i, stopped) for i in range(len(self._commands)))
 
     def _start(self, index: int, queue_end: float) -> None:
         # The time runs from before the start: a start that takes long is part of it.
@@ -106,10 +119,12 @@ class _Run:
             for descriptor, event in child.awaited():
                 poll.register(descriptor, event)
                 owners[descriptor] = index
+        if self._stop is not None:
+            poll.register(self._stop.descriptor, select.POLLIN)
         nearest = min(self._deadlines[index] for index in self._running)
         milliseconds = math.ceil(max(0.0, nearest - self._clock()) * 1000)
         for descriptor, _ in poll.poll(milliseconds):
-            index = owners[descriptor]
+            index = owners.get(descriptor, _NOBODY)
             if index in self._running:
                 self._act(index, descriptor)
 

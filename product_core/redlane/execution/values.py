@@ -40,18 +40,21 @@ class Manner(StrEnum):
     NOT_STARTED = "not started"
     TOO_MUCH_OUTPUT = "too much output"
     STATUS_LOST = "status lost"
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     """The words of a program, and the bytes for its standard input.
 
-    Standard output is thrown away unless `keeps_output`.
+    Standard output is thrown away unless `keeps_output`; more than `most_output` bytes
+    of it are a failure.
     """
 
     words: tuple[str, ...]
     stdin: bytes = b""
     keeps_output: bool = False
+    most_output: int = MOST_OUTPUT
 
 
 @dataclass(frozen=True, slots=True)
