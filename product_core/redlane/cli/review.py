@@ -121,14 +121,22 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _line(review: dict[str, Any]) -> str:
-    content = _one_line(review["content"])
-    if len(content) > _LONGEST_PREVIEW:
-        content = f"{content[:_LONGEST_PREVIEW]}… ({len(review['content'])} characters)"
+    content = _preview(review["content"])
+    if review["matched"] is not None:
+        content = f"{_preview(review['matched'])} (in: {content})"
     head = f"{review['id']}  {review['seconds_left']:.0f} s left, {review['context']}"
     arguments = sum(each.startswith("$") for each in review["details"]) - 1
     more = f" (and {arguments} arguments: see redlane review show)"
     text = f"{content}{more if arguments > 0 else ''}"
     return single_line(f"{head}, session {review['session']}: {text}")
+
+
+def _preview(text: str) -> str:
+    """The beginning, and how much there is."""
+    line = _one_line(text)
+    if len(line) <= _LONGEST_PREVIEW:
+        return line
+    return f"{line[:_LONGEST_PREVIEW]}… ({len(text)} characters)"
 
 
 def _one_line(text: str) -> str:
@@ -146,6 +154,9 @@ def _show(arguments: argparse.Namespace) -> int:
     if review["seconds_left"] is not None:
         action = f"then {review['timeout_action']}"
         sys.stdout.write(f"{'left:':<11}{review['seconds_left']} s, {action}\n")
+    if review["matched"] is not None:
+        matched = single_line(_one_line(review["matched"]))
+        sys.stdout.write(f"{'matched:':<11}{matched}\n")
     for vote in review["votes"]:
         said = f"{vote['juror']} says {vote['vote']}: {vote['reason']}"
         sys.stdout.write(f"{'vote:':<11}{single_line(_one_line(said))}\n")

@@ -39,6 +39,7 @@ def review_document(review: Review, seconds_left: float) -> Document:
         "policy": review.policy,
         "reason": review.reason,
         "content": text_of(review.content),
+        "matched": None if review.matched is None else text_of(review.matched),
         "details": list(review.details),
         "modified": None if review.modified is None else text_of(review.modified),
         "subject": review.subject.hex() or None,

@@ -12,6 +12,7 @@ from redlane.engine.answers import details_of, score_of
 from redlane.engine.asking import first_block, first_match, lowest
 from redlane.engine.boundary import one_line
 from redlane.engine.builtins import Builtin, first_builtin
+from redlane.engine.matched import matched_part
 from redlane.engine.restricting import restrict
 from redlane.errors import RedlaneError
 from redlane.model.content import Content
@@ -125,6 +126,7 @@ class _Evaluation:
 
     def _flagged(self) -> Verdict | None:
         """The first Flag, on the content as it came or as rewritten."""
+        part: bytes | None = None
         for form in (self._content, self._rewritten):
             if form is None:
                 continue
@@ -133,11 +135,15 @@ class _Evaluation:
                 policy = self._rules.policies[flag.order]
                 return self._block(policy, wording.failed(policy, flag), flag)
             self._flag = lowest(self._flag, flag)
+            if flag is not None and flag is self._flag:
+                part = matched_part(self._rules, form, flag)
         if self._flag is None:
             return None
         policy = self._rules.policies[self._flag.order]
-        reason = wording.flagged(policy)
-        return self._verdict(Decision.FLAG, reason, policy, self._flag)
+        verdict = self._verdict(
+            Decision.FLAG, wording.flagged(policy), policy, self._flag
+        )
+        return verdict if part is None else replace(verdict, matched=part)
 
     def _goes_on(self) -> Verdict:
         if self._modify is None:

@@ -60,7 +60,8 @@ class Verdict:
     Block that matched a system call asks for the process to be killed. `restriction`
     is true when `policy` is one that a user added to the session, not one of the role.
     `score` and `details` are what the match type of `policy` told besides, bounded.
-    `unscored` says what of the content classifiers have left out, or is "".
+    `unscored` says what of the content classifiers have left out, or is "". `matched`
+    is the part of the content that the Flag is about, where it is not the whole.
     """
 
     decision: Decision
@@ -77,6 +78,7 @@ class Verdict:
     score: float | None = None
     details: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     unscored: str = ""
+    matched: bytes | None = None
 
     def document(self) -> dict[str, object]:
         """The JSON object that `redlane validate` prints and the control API answers.

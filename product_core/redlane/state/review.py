@@ -38,6 +38,7 @@ class CastVote:
 class Review:
     """One held content: exactly what came and, if a Modify applied, what would go on.
 
+    `matched` is the part that the policy matched, where that is not the whole.
     `details` say, a line each, what else decides about what it does; `pid` asked, and
     it would be done in `cwd`. `deadline` is on the clock of the table, and `ends` the
     same as RFC 3339 has it; `timeout_action` is `block` or `allow`. `votes` are those
@@ -58,6 +59,7 @@ class Review:
     timeout_action: str = "block"
     details: tuple[str, ...] = ()
     modified: bytes | None = None
+    matched: bytes | None = None
     role: str | None = None
     cwd: str | None = None
     pid: int | None = None
