@@ -44,6 +44,7 @@ THOROUGH = (
     "spec/test_spec_hub_operator.py",
     "spec/test_spec_hub_process.py",
     "spec/test_spec_hub_workers.py",
+    "spec/test_spec_jury_http.py",
     "spec/test_spec_network_own_endpoints.py",
     "system/*",
 )

@@ -6,6 +6,7 @@ Whatever goes wrong on the way, in a plugin, on the disk or in a review, is a Bl
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -45,6 +46,8 @@ from redlane.state.sessions import Session, SessionState, SessionTable
 __all__ = ["Gate", "Judgement", "why_stopped"]
 
 LONGEST_REASON = 1_000
+
+Consult = Callable[[Review, ReviewSettings], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +109,8 @@ class Gate:
         self._clock = clock
         self._timer = timer
         self._places = places or ConcurrencyLimit()
-        self.consult: Callable[[Review, Verdict], None] = lambda *_: None
-        """Told of all that is held, and may have it decided."""
+        self.consult: Consult = lambda *_: nullcontext()
+        """Told of all that is held, as long as it is, and may have it decided."""
         self.scan_settings: Callable[[], InboundScan] = InboundScan
         """How much of what comes back classifiers score."""
 
@@ -252,8 +255,9 @@ class Gate:
         on_hold: Callable[[Review], None] | None,
     ) -> Judgement:
         """Park a flagged content, wait for its decision and record that as well."""
+        settings = self._review_settings()
         try:
-            review = self._park(request, judgement.verdict)
+            review = self._park(request, judgement.verdict, settings)
         except ReviewsFullError as error:
             reason = f"it cannot be held for review: {error}"
             return self._recorded(request, self._block(request, reason), judgement)
@@ -261,7 +265,7 @@ class Gate:
         if is_new and why_stopped(self._sessions.get(request.session.id)):
             self._reviews.cancel(review.id)
         if is_new:
-            review = self._waited_for(review, judgement.verdict, on_hold)
+            review = self._waited_for(review, settings, on_hold)
         verdict = decided(judgement.verdict, review, is_new=is_new)
         stopped = why_stopped(self._sessions.get(request.session.id))
         if stopped:
@@ -271,20 +275,21 @@ class Gate:
     def _waited_for(
         self,
         review: Review,
-        verdict: Verdict,
+        settings: ReviewSettings,
         on_hold: Callable[[Review], None] | None,
     ) -> Review:
         """The review once it is over."""
         try:
             if on_hold is not None:
                 on_hold(review)
-            self.consult(review, verdict)
-            return self._reviews.wait(review)
+            with self.consult(review, settings):
+                return self._reviews.wait(review)
         finally:
             self._reviews.release(review.id)
 
-    def _park(self, request: _Request, verdict: Verdict) -> Review:
-        settings = self._review_settings()
+    def _park(
+        self, request: _Request, verdict: Verdict, settings: ReviewSettings
+    ) -> Review:
         return self._reviews.park(
             request.data,
             request.session.id,
@@ -294,7 +299,8 @@ class Gate:
             context=verdict.context,
             details=request.around.details,
             modified=verdict.content,
-            timeout_action=settings.timeout_action,
+            matched=verdict.matched,
+            timeout_action=settings.ends_in,
             role=verdict.role,
             cwd=request.around.cwd,
             pid=request.pid,

@@ -32,7 +32,8 @@ FIRST_API = "1.0"
 """The version that a plugin is for which says nothing of it."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,30}")
-_MOST_SECONDS = 3600
+_OF_ALL_JURORS = frozenset({"name", "type", "timeout_seconds"})
+_BUILT_IN_JURORS = frozenset({"command", "http", "model"})
 _VERSION = re.compile(r"([0-9]{1,6})\.([0-9]{1,6})")
 
 
@@ -132,13 +133,14 @@ def reviewer_problem(reviewer: Any) -> str | None:  # noqa: ANN401  # comes from
     name = getattr(reviewer, "name", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return f"reviewer {reviewer!r} has no name of letters, digits and -"
-    seconds = getattr(reviewer, "seconds", None)
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        return f"reviewer {name!r} has no number of 'seconds'"
-    if not 0 < seconds <= _MOST_SECONDS:
-        return f"reviewer {name!r} has 'seconds' beyond 0 to {_MOST_SECONDS}"
-    if not callable(getattr(reviewer, "review", None)):
-        return f"reviewer {name!r} has no method 'review'"
+    if name in _BUILT_IN_JURORS:
+        return f"reviewer {name!r} has the name of a type that is built in"
+    rows: Any = getattr(reviewer, "settings", (None,))
+    if not all(_is_row(each) and each.name not in _OF_ALL_JURORS for each in rows):
+        return f"reviewer {name!r} has unusable 'settings'"
+    for method in ("problems", "review"):
+        if not callable(getattr(reviewer, method, None)):
+            return f"reviewer {name!r} has no method {method!r}"
     return None
 
 

@@ -48,6 +48,9 @@ sys.exit(os.waitstatus_to_exitcode(os.system("echo " + {WORD[::-1]!r}[::-1])))
 """
 REFUSED = 126
 TINY, MISSING, PACKAGED = "tiny", "of-nobody", "inbound"
+JUROR = """#!/bin/sh
+echo "{\\"vote\\": \\"allow\\", \\"reason\\": \\"it is $1\\"}"
+"""
 NEW = {"type": "Simple", "context": "Shell", "pattern": "another-word"}
 NOTES = ("redlane", "mcp", "--name=notes", "--", "python3", "/srv/notes.py", "/tmp/got")
 KEEP = ("-o", "Dpkg::Options::=--force-confold")
@@ -249,6 +252,44 @@ def test_model_scores_what_is_done_and_blocks_where_it_is_missing(
     assert MISSING in str(missing.body)
     # ONNX Runtime would report its use: what it keeps for that is nowhere.
     assert not machine.run("find / -xdev -name .onnxruntime").stdout
+
+
+def test_jury_decides_what_is_held(machine: Machine) -> None:
+    machine.write("/srv/juror", JUROR)
+    machine.run("chmod 755 /srv/juror")
+    flag = {"id": "held", "type": "Simple", "action": "Flag", "pattern": "held"}
+    write(machine, "policies/held.json", flag)
+    write(machine, "roles/held.json", {"name": "held", "policies": ["held"]})
+    command = {"name": "command", "type": "command", "command": "/srv/juror fine"}
+    model = {"name": "model", "type": "model", "model": TINY, "block_at": 0.7}
+    nobody = {"type": "http", "url": "http://127.0.0.1:9/", "model": "m"}
+    jury(machine, command, model)
+    said = {
+        text: decided(machine, text)
+        for text in ("echo held", f"echo held {tiny_models.TRIGGER}")
+    }
+    assert [each["verdict"] for each in said.values()] == ["ALLOW", "BLOCK"], said
+    assert "command: it is fine" in str(said["echo held"]["reason"])
+    jury(machine, {"name": "nobody", **nobody})
+    answer = decided(machine, "echo held")
+    assert answer["verdict"] == "BLOCK"
+    assert "nobody: it cannot be reached: Connection refused" in str(answer["reason"])
+    jury(machine)
+    machine.run("rm /etc/redlane/policies/held.json /etc/redlane/roles/held.json")
+
+
+def decided(machine: Machine, text: str) -> Mapping[str, object]:
+    """What becomes of a command that is held."""
+    asked = {"content": text, "context": "Shell", "role": "held"}
+    return ask(machine, "/api/analyze", asked).body
+
+
+def jury(machine: Machine, *jurors: object) -> None:
+    """Have these decide alone what is held, or nobody."""
+    settings = json.loads(machine.read("/etc/redlane/settings.json"))
+    settings["review"] = {"jury": jurors, "order": "jury" if jurors else "person"}
+    write(machine, "settings.json", settings)
+    machine.run("systemctl reload redlane.service")
 
 
 def test_policy_of_a_model_wants_its_package(machine: Machine) -> None:

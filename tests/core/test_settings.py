@@ -49,11 +49,30 @@ GOOD: dict[str, tuple[str, Any, Any]] = {
     "intercept": ("tls.intercept", True, True),
     "hosts": ("tls.passthrough_hosts", ["a.b", "c"], ("a.b", "c")),
     "review": ("review.timeout_action", "allow", "allow"),
-    "jury": ("review.jury", ["one"], (Juror("one"),)),
-    "jurors": (
+    "jury": (
         "review.jury",
-        [{"name": "a"}, {"name": "b", "type": "http", "url": "x"}],
-        (Juror("a", "plugin"), Juror("b", "http")),
+        [
+            {"name": "a", "type": "command", "command": "/bin/true"},
+            {"name": "b", "type": "http", "url": "https://h/v", "model": "m"},
+            {"name": "c", "type": "model", "model": "m", "block_at": 1},
+            {
+                "name": "d",
+                "type": "http",
+                "url": "http://[::1]:8/",
+                "model": "m",
+                "key_file": "key",
+                "timeout_seconds": 2.5,
+            },
+        ],
+        (
+            Juror("a", "command", 20, {"command": "/bin/true"}),
+            Juror("b", "http", 20, {"url": "https://h/v", "model": "m"}),
+            Juror("c", "model", 20, {"model": "m", "block_at": 1}),
+            Juror(
+                *("d", "http", 2.5),
+                {"url": "http://[::1]:8/", "model": "m", "key_file": "key"},
+            ),
+        ),
     ),
     "listen": ("proxy.listen", "[::1]:8080", "[::1]:8080"),
     "port": ("proxy.listen", "localhost:65535", "localhost:65535"),

@@ -33,6 +33,8 @@ __all__ = [
 
 redlane_api = "1.0"
 
+_MOST_SKIMMED = 100
+
 
 class WordCount:
     """Counts the words of content, but for those that the settings leave out."""
@@ -110,24 +112,29 @@ class WordCounts:
 
 
 class Skimmer:
-    """Reviews what is held by its length: allows what is short, blocks what is not."""
+    """Votes on what is held by its length: allows what is short, blocks the rest."""
 
     name = "skimmer"
-    seconds = 5.0
-    short, long = 3, 100
+    settings = (
+        Field("most_words", Kind.INTEGER, "words that it reads", minimum=1, default=3),
+    )
 
-    def review(self, request: ReviewRequest) -> Opinion:
-        """What it thinks of it; what is in between is for somebody else."""
+    def problems(self, settings: Mapping[str, object]) -> Iterator[Problem]:
+        """So many words that nobody skims them."""
+        if int(str(settings["most_words"])) > _MOST_SKIMMED:
+            told = f"nobody skims more than {_MOST_SKIMMED} words"
+            yield Problem(Severity.WARNING, told)
+
+    def review(self, request: ReviewRequest, settings: Mapping[str, object]) -> Opinion:
+        """What it thinks of it."""
         words = len(request.content.split())
-        if words > self.long:
-            return Opinion(Vote.BLOCK, f"{words} words are too many")
-        vote = Vote.ALLOW if words <= self.short else Vote.ABSTAIN
-        return Opinion(vote, f"{words} words")
+        most = int(str(settings["most_words"]))
+        return Opinion(Vote.ALLOW if words <= most else Vote.BLOCK, f"{words} words")
 
 
 @hookimpl
 def redlane_reviewers() -> Iterable[Reviewer]:
-    """Offer the reviewer."""
+    """Offer the type of jurors."""
     return (Skimmer(),)
 
 

@@ -1,4 +1,4 @@
-"""A reviewer of a third party, asked by a real daemon about what is held."""
+"""A type of jurors of a third party, asked by a real daemon about what is held."""
 
 import shutil
 from collections.abc import Iterator
@@ -31,7 +31,9 @@ def home(tmp_path: Path, redlane: Path) -> Iterator[Home]:
     made = Home(tmp_path)
     made.policies({"id": "look", "type": "Simple", "action": "Flag", "pattern": "push"})
     made.role("r", "look")
-    made.settings(review={"timeout_seconds": 1, "jury": [{"name": "skimmer"}]})
+    made.settings(
+        review={"jury": [{"name": "short", "type": "skimmer"}], "order": "jury"}
+    )
     ran = made.run("start", "--role", "r", program=redlane)
     assert ran.code == 0, ran
     yield made
@@ -39,31 +41,38 @@ def home(tmp_path: Path, redlane: Path) -> Iterator[Home]:
 
 
 @pytest.mark.parametrize(
-    ("content", "verdict", "by"),
-    [
-        ("git push", "ALLOW", ("jury", "reviewer skimmer")),
-        ("git push" + " a" * 100, "BLOCK", ("jury", "reviewer skimmer")),
-        ("git push --force to main", "BLOCK", ("timeout", None)),
-    ],
-    ids=["allowed", "blocked", "left to others"],
+    ("content", "verdict", "words"),
+    [("git push", "ALLOW", 2), ("git push --force to main", "BLOCK", 5)],
+    ids=["allowed", "blocked"],
 )
-def test_reviewer_decides_what_is_held(
-    home: Home, content: str, verdict: str, by: tuple[str, str | None]
+def test_juror_decides_what_is_held(
+    home: Home, content: str, verdict: str, words: int
 ) -> None:
     answer = home.control.post("/api/analyze", {"context": "Shell", "content": content})
     assert answer.json["verdict"] == verdict
     event = home.control.rows("/api/events")[-1]
-    assert (event["decided_by"], event["by"]) == by
+    assert (event["decided_by"], event["note"]) == ("jury", f"short: {words} words")
 
 
-def test_allow_of_a_reviewer_whom_no_setting_names_decides_nothing(
-    home: Home, redlane: Path
+ENTRIES = {
+    "another form": ({"most_words": "x"}, "most_words", 1),
+    "too few": ({"most_words": 0}, "is below 1", 1),
+    "unknown": ({"most": 3}, "unknown setting", 0),
+    "by the plugin": ({"most_words": 101}, "nobody skims more than 100", 0),
+}
+
+
+@pytest.mark.parametrize("case", ENTRIES)
+def test_entry_is_checked_by_what_the_type_says(
+    home: Home, redlane: Path, case: str
 ) -> None:
-    home.settings(review={"timeout_seconds": 1})
-    assert home.run("reload", program=redlane).code == 0
-    answer = home.control.post(
-        "/api/analyze", {"context": "Shell", "content": "git push"}
-    )
-    assert answer.json["verdict"] == "BLOCK"
+    entry, told, code = ENTRIES[case]
+    home.settings(review={"jury": [{"name": "a", "type": "skimmer", **entry}]})
+    checked = home.run("config", "check", program=redlane)
+    assert checked.code == code
+    assert told in checked.out
+
+
+def test_plugins_list_names_the_type(home: Home, redlane: Path) -> None:
     listed = home.run("plugins", "list", program=redlane).out
     assert "word_count: WordCount, reviewer skimmer" in listed

@@ -21,12 +21,12 @@ from redlane.gate import Gate
 from redlane.judging.member_connections import MemberConnections
 from redlane.judging.metrics import Metrics
 from redlane.judging.service import JudgingService
+from redlane.jury import Jury
 from redlane.membership.authentication import Authenticator
 from redlane.membership.resolver import MembershipResolver, MembershipState
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
 from redlane.processes import Ancestry
-from redlane.reviewing import Reviewing
 from redlane.sessions.changes import Changes
 from redlane.sessions.held_calls import HeldCalls
 from redlane.sessions.service import SessionService
@@ -204,9 +204,7 @@ def _gate(
         places=places,
     )
     gate.scan_settings = lambda: rules.loaded.settings.inbound_scan
-    gate.consult = Reviewing(
-        rules.plugins.reviewers, reviews, lambda: rules.loaded.settings.review.jury
-    ).ask
+    gate.consult = Jury(lambda: rules.ruleset.match_types, reviews).ask
     return gate
 
 

@@ -58,8 +58,15 @@ def split_command(line: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def command_problems(line: str) -> Iterator[Problem]:
-    """What is wrong with a command line, and what will hardly do what was meant."""
+def command_problems(
+    line: str,
+    *,
+    without: str = "the policy blocks all that it is asked about",
+) -> Iterator[Problem]:
+    """What is wrong with a command line, and what will hardly do what was meant.
+
+    `without` says what becomes of it where the program is not there.
+    """
     try:
         words = split_command(line)
     except CommandError as error:
@@ -76,7 +83,7 @@ def command_problems(line: str) -> Iterator[Problem]:
         yield Problem(
             Severity.WARNING,
             f"no program {words[0]!r} is to be found in {_where(words[0])}; "
-            "without it the policy blocks all that it is asked about",
+            f"without it {without}",
         )
 
 

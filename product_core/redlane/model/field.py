@@ -19,7 +19,8 @@ class Kind(StrEnum):
     SIZE = 'a size such as "8MB" (B, KB, MB or GB)'
     DIRECTORY = "the path of a directory, absolute or below Redlane's own"
     ADDRESS = 'a loopback address such as "127.0.0.1:8080"'
-    REVIEWERS = "an array of names, or of objects with a `name` and perhaps a `type`"
+    FILE = "the path of a file, absolute or below Redlane's own"
+    JURY = "an array of objects, each with a `name` and a `type`"
     STRING_MAP = "an object whose values are strings that are not empty"
     OBJECT = "an object"
     ANY = "any value"

@@ -1,67 +1,75 @@
-"""The seam between the yellow lane and the reviewers that plugins add."""
+"""The seam between the yellow lane and those whom a jury is made of."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Protocol
+
+from redlane.model.field import Field
+from redlane.model.problem import Problem
 
 __all__ = ["Opinion", "ReviewRequest", "Reviewer", "Vote"]
 
 
 class Vote(StrEnum):
-    """What a reviewer says; who abstains leaves it to others."""
+    """What a juror says of what is held."""
 
     ALLOW = "allow"
     BLOCK = "block"
-    ABSTAIN = "abstain"
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A vote, and a line for whoever reads of it."""
+    """A vote, and a line that says why to whoever reads of it."""
 
     vote: Vote
-    note: str = ""
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What is held, and why: `modified` is what would go on in place of `content`.
+    """What is held, without secrets, and why: `policy` flagged it.
 
-    `policy` flagged it, with the `score` and the `details` of its answer; `known` is
-    what decides besides, a line each.
+    `details` tell what decides besides, a line each. All of it comes from an agent, and
+    whatever it says, it is what is judged. Of a long content there is the beginning;
+    then it is `truncated`, and nobody can allow what nobody has seen.
     """
 
-    content: bytes
     context: str
-    session: str
+    content: str
+    policy: str | None
     reason: str
-    role: str | None = None
-    policy: str | None = None
-    modified: bytes | None = None
-    known: tuple[str, ...] = ()
-    score: float | None = None
-    details: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    session: str
+    role: str | None
+    details: tuple[str, ...] = ()
+    truncated: bool = False
+
+    def document(self) -> dict[str, object]:
+        """The same for a JSON object."""
+        return {**asdict(self), "details": list(self.details)}
 
 
 class Reviewer(Protocol):
-    """Somebody who is asked about what is held; by several threads at once.
+    """A type of jurors: somebody who can be asked about what is held.
 
-    A BLOCK decides at once. An ALLOW counts only from those that the setting
-    `review.jury` names, and decides when each of them has given it.
+    It is asked in a process of its own, one for each question, in which nothing of the
+    daemon is. That process is ended when its time is up or somebody else has decided.
     """
 
     @property
     def name(self) -> str:
-        """What `review.jury` calls it."""
+        """What `type` of an entry in `review.jury` calls it."""
         ...
 
     @property
-    def seconds(self) -> float:
-        """How long it may take; what it says later counts for nothing."""
+    def settings(self) -> Sequence[Field]:
+        """What an entry may say besides `name`, `type` and `timeout_seconds`."""
         ...
 
-    def review(self, request: ReviewRequest) -> Opinion:
-        """Its opinion; what it raises is told in the log and is none."""
+    def problems(self, settings: Mapping[str, object]) -> Iterable[Problem]:
+        """What is wrong with the values of an entry, each of its own form."""
+        ...
+
+    def review(self, request: ReviewRequest, settings: Mapping[str, object]) -> Opinion:
+        """Its opinion; whatever it raises instead is a vote to block."""
         ...

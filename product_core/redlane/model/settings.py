@@ -7,6 +7,7 @@ derived from it (policy format: Inbound scanning settings; settings.json).
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -14,10 +15,14 @@ from redlane.model.field import Field, Kind
 
 __all__ = [
     "GROUPS",
+    "JUROR_SECONDS",
+    "LONGEST_SECONDS",
+    "MOST_JURORS",
     "SETTINGS",
     "Hub",
     "InboundScan",
     "Juror",
+    "Order",
     "Proxy",
     "Review",
     "Settings",
@@ -26,10 +31,12 @@ __all__ = [
     "Tls",
 ]
 
-_LONGEST_SECONDS = 86400
+LONGEST_SECONDS = 86400
 _LONGEST_MILLISECONDS = 86_400_000
 _MOST_SEGMENTS = 1_000_000
 _MOST_ENDORSEMENTS = 1000
+MOST_JURORS = 32
+JUROR_SECONDS = 20
 
 
 def _setting(kind: Kind, text: str, *, default: object, **limits: Any) -> Any:  # noqa: ANN401  # dataclasses.field is typed so
@@ -52,7 +59,7 @@ class Sevsh:
         "how long a shell command waits for its verdict before it is refused",
         default=5,
         positive=True,
-        maximum=_LONGEST_SECONDS,
+        maximum=LONGEST_SECONDS,
     )
 
 
@@ -110,10 +117,22 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Juror:
-    """One whose Allow counts; of type `plugin` it is a plugin's reviewer."""
+    """One of a jury: of a type that is known, with what that one asks for."""
 
     name: str
-    type: str = "plugin"
+    type: str
+    timeout_seconds: float = JUROR_SECONDS
+    settings: Mapping[str, object] = dataclasses.field(
+        default_factory=lambda: MappingProxyType({})
+    )
+
+
+class Order(StrEnum):
+    """Who decides: a person, a jury, or a person where a jury does not agree."""
+
+    PERSON = "person"
+    JURY = "jury"
+    JURY_THEN_PERSON = "jury-then-person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +144,7 @@ class Review:
         "how long flagged content waits for a decision",
         default=30,
         positive=True,
-        maximum=_LONGEST_SECONDS,
+        maximum=LONGEST_SECONDS,
     )
     timeout_action: str = _setting(
         Kind.STRING,
@@ -134,10 +153,40 @@ class Review:
         choices=("block", "allow"),
     )
     jury: tuple[Juror, ...] = _setting(
-        Kind.REVIEWERS,
-        "the reviewers of plugins, by name, that may allow what is held, together",
+        Kind.JURY,
+        "who is asked about what is held: commands, models, or plugins' jurors",
         default=(),
     )
+    quorum: int | None = _setting(
+        Kind.INTEGER,
+        "how many of the jury must allow, where it decides alone; without it, all",
+        default=None,
+        minimum=1,
+        maximum=MOST_JURORS,
+    )
+    order: str | None = _setting(
+        Kind.STRING,
+        "who decides; without it a person, and where there is a jury that one first",
+        default=None,
+        choices=tuple(Order),
+    )
+
+    @property
+    def decides(self) -> Order:
+        """Who decides, as things are."""
+        if not self.jury:
+            return Order.PERSON
+        return Order.JURY_THEN_PERSON if self.order is None else Order(self.order)
+
+    @property
+    def ends_in(self) -> str:
+        """What happens when the time is up: a jury that is not done allows nothing."""
+        return "block" if self.decides is Order.JURY else self.timeout_action
+
+    @property
+    def allows(self) -> int:
+        """How many jurors must allow where the jury decides alone."""
+        return len(self.jury) if self.quorum is None else self.quorum
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,24 @@ A match type comes from a plugin and may raise anything, which must neither end 
 nor let its policies pass as checked.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from redlane.model.content import TextContent
 from redlane.model.matching import Matcher, MatchType, Outcome
 from redlane.model.policy import Context, Policy
 from redlane.model.problem import Problem, Severity
+from redlane.model.reviewing import Reviewer
 from redlane.model.supervision import ContextService
 from redlane.policies.ruleset import RuleSet
 
-__all__ = ["compile_problem", "matches_all", "problems_of", "service_problems"]
+__all__ = [
+    "compile_problem",
+    "juror_problems",
+    "matches_all",
+    "problems_of",
+    "service_problems",
+]
 
 
 def problems_of(match_type: MatchType, policy: Policy) -> list[Problem]:
@@ -22,19 +30,26 @@ def problems_of(match_type: MatchType, policy: Policy) -> list[Problem]:
     This is a fail-closed boundary: an exception is an error of the policy, and so is
     an answer of another form.
     """
-    try:
-        return [_checked(each) for each in match_type.problems(policy)]
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
-        return [Problem(Severity.ERROR, _failure(match_type, "check", error))]
+    return _problems(partial(match_type.problems, policy), repr(match_type.name))
 
 
 def service_problems(service: ContextService, policy: Policy) -> list[Problem]:
     """What a context cannot enforce of a policy (fails closed as above)."""
+    return _problems(partial(service.problems, policy), f"context {service.name}")
+
+
+def juror_problems(reviewer: Reviewer, settings: Mapping[str, object]) -> list[Problem]:
+    """What is wrong with an entry of a type of jurors (fails closed as above)."""
+    asked = f"jurors of the type {reviewer.name}"
+    return _problems(partial(reviewer.problems, settings), asked)
+
+
+def _problems(ask: Callable[[], Iterable[object]], asked: str) -> list[Problem]:
     try:
-        return [_checked(each) for each in service.problems(policy)]
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # as above
-        reason = f"the plugin of context {service.name} failed to check it"
-        return [Problem(Severity.ERROR, f"{reason}: {_reason(error)}")]
+        return [_checked(each) for each in ask()]
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
+        reason = f"the plugin of {asked} failed to check it: {_reason(error)}"
+        return [Problem(Severity.ERROR, reason)]
 
 
 def compile_problem(ruleset: RuleSet, role: str) -> str | None:
@@ -83,10 +98,6 @@ def _checked(problem: object) -> Problem:
     if not isinstance(problem, Problem):
         raise TypeError(f"{problem!r} is no Problem")
     return problem
-
-
-def _failure(match_type: MatchType, what: str, error: BaseException) -> str:
-    return f"the plugin of {match_type.name!r} failed to {what} it: {_reason(error)}"
 
 
 def _reason(error: BaseException) -> str:

@@ -1,16 +1,17 @@
 """What is legal but dangerous: warnings for a start and for `config check`."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from redlane.model.content import Reader
 from redlane.model.matching import MatchType
 from redlane.model.policy import Action, Context, Policy, Role
 from redlane.model.problem import Finding, Severity
-from redlane.model.settings import Juror, Settings
+from redlane.model.settings import Settings
 from redlane.plugin_models import MANIFEST, packaged_models
 from redlane.policies.asking import matches_all
+from redlane.policies.juror_types import MODEL
 from redlane.policies.syscalls import is_path_filter
 
 __all__ = ["BROAD_PROBES", "find_hazards"]
@@ -41,12 +42,11 @@ def find_hazards(
     match_types: Mapping[str, MatchType],
     settings: Settings,
     settings_file: str,
-    reviewers: Collection[str] = (),
 ) -> Iterator[Finding]:
-    """What is too broad, what cannot see HTTPS, and models and reviewers not there."""
+    """What is too broad, what cannot see HTTPS, and models that are not there."""
     policies = list(policies)
     yield from _broad_allows(policies, roles, match_types)
-    yield from _missing_models(policies, settings, Path(settings_file).parent)
+    yield from _missing_models(policies, settings, settings_file)
     inbound = [each.id for each in policies if each.context is Context.INBOUND]
     if inbound and not settings.tls.intercept:
         yield Finding(
@@ -56,37 +56,35 @@ def find_hazards(
             f"{_some('inbound policy', 'inbound policies', inbound)} cannot see HTTPS "
             "responses: set `tls.intercept` to true",
         )
-    known = {Juror(each) for each in reviewers}
-    if jury := [each.name for each in settings.review.jury if each not in known]:
-        # Whoever sets it relies on somebody looking before the time is up.
-        yield Finding(
-            Severity.WARNING,
-            settings_file,
-            "review.jury",
-            f"no plugin offers {_some('reviewer', 'reviewers', jury)}: what is flagged "
-            "waits for a person",
-        )
 
 
 def _missing_models(
-    policies: Iterable[Policy], settings: Settings, home: Path
+    policies: Iterable[Policy], settings: Settings, file: str
 ) -> Iterator[Finding]:
-    """A warning for each policy whose model is not here, installed or packaged."""
+    """A warning for each policy and juror whose model is not here, or not packaged."""
     place = (settings.plugins.get(_CLASSIFIER) or {}).get("models")
-    scored = [each for each in policies if each.type == _CLASSIFIER]
-    if place is None or not scored:
+    asked = [
+        (each.model or "", each.source, each.id, "the policy blocks")
+        for each in policies
+        if each.type == _CLASSIFIER and place is not None
+    ]
+    asked += [
+        (str(each.settings["model"]), file, "review.jury", f"{each.name!r} blocks")
+        for each in settings.review.jury
+        if each.type == MODEL
+    ]
+    if not asked:
         return
-    folder, packaged = home / str(place), packaged_models()
-    for policy in scored:
-        name = policy.model or ""
-        is_installed = (folder / name / MANIFEST).is_file()
-        if not is_installed and len(packaged.get(name, ())) != 1:
+    folder, packaged = Path(file).parent / str(place or "models"), packaged_models()
+    for model, source, subject, blocks in asked:
+        is_installed = place is not None and (folder / model / MANIFEST).is_file()
+        if not is_installed and (place is None or len(packaged.get(model, ())) != 1):
             yield Finding(
                 Severity.WARNING,
-                policy.source,
-                policy.id,
-                f"model {policy.model!r} is not installed in {folder}: the policy "
-                "blocks whatever it is asked about",
+                source,
+                subject,
+                f"model {model!r} is not installed in {folder}: {blocks} whatever it "
+                "is asked about",
             )
 
 

@@ -21,6 +21,7 @@ from redlane.policies.enforcement import (
     missing_context,
 )
 from redlane.policies.hazards import find_hazards
+from redlane.policies.juror_types import juror_types
 from redlane.policies.loaded import Loaded
 from redlane.policies.nearness import nearest, short
 from redlane.policies.parsing import ParsedPolicy, ParsedRole, parse_policy, parse_role
@@ -57,7 +58,10 @@ def load_sources(
 ) -> Loaded:
     """The same, of what was read at these paths."""
     settings, of_settings = parse_settings(
-        sources.settings, str(paths.settings), settings_tables(plugins)
+        sources.settings,
+        str(paths.settings),
+        settings_tables(plugins),
+        juror_types(plugins.reviewers),
     )
     plugins = with_settings(plugins, settings.plugins, paths.home)
     of_settings = [*sources.settings_findings, *of_settings]
@@ -152,7 +156,6 @@ def _hazards(
         plugins.match_types,
         settings,
         str(paths.settings),
-        plugins.reviewers,
     )
     yield from find_unenforced(ruleset.policies.values(), plugins)
     yield from find_unbound(ruleset.roles.values(), plugins)

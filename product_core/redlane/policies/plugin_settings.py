@@ -18,7 +18,10 @@ __all__ = [
     "PLUGINS",
     "PluginTables",
     "parse_plugin_settings",
+    "placed",
     "settings_tables",
+    "table_findings",
+    "table_values",
     "with_settings",
 ]
 
@@ -61,7 +64,14 @@ def _placed(
 ) -> Mapping[str, object] | None:
     if values is None:
         return None
-    places = {each.name for each in table if each.kind is Kind.DIRECTORY}
+    return placed(table, values, home)
+
+
+def placed(
+    table: Sequence[Field], values: Mapping[str, object], home: Path
+) -> Mapping[str, object]:
+    """The values with absolute paths; what is not absolute lies in `home`."""
+    places = {e.name for e in table if e.kind in (Kind.DIRECTORY, Kind.FILE)}
     return {
         name: str(home / str(value)) if name in places else value
         for name, value in values.items()
@@ -82,9 +92,9 @@ def parse_plugin_settings(
     values: dict[str, Mapping[str, object] | None] = {}
     for name, table in tables.items():
         given = {} if value.get(name) is None else value[name]
-        found = list(_findings(f"{PLUGINS}.{name}", table, given, file))
+        found = list(table_findings(f"{PLUGINS}.{name}", table, given, file))
         is_wrong = any(each.severity is Severity.ERROR for each in found)
-        values[name] = None if is_wrong else _values(table, given)
+        values[name] = None if is_wrong else table_values(table, given)
         findings += found
     for name in value.keys() - tables.keys():
         message = f"no match type that is installed has settings{_hint(name, tables)}"
@@ -92,9 +102,10 @@ def parse_plugin_settings(
     return values, findings
 
 
-def _findings(
+def table_findings(
     subject: str, table: Sequence[Field], given: object, file: str
 ) -> Iterator[Finding]:
+    """What is wrong with an object that is to have the form of a table."""
     if not isinstance(given, dict):
         wrong = f"must be an object, not {short(given)}"
         yield Finding(Severity.ERROR, file, subject, wrong)
@@ -113,9 +124,10 @@ def _findings(
             yield Finding(Severity.ERROR, file, f"{subject}.{field.name}", "is missing")
 
 
-def _values(
+def table_values(
     table: Sequence[Field], given: Mapping[str, object]
 ) -> Mapping[str, object]:
+    """What an object without error says, with the defaults for what it does not."""
     values: dict[str, object] = {}
     for field in table:
         value = given.get(field.name)

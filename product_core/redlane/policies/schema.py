@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from redlane.model.field import Field, Kind
-from redlane.model.settings import GROUPS, SETTINGS
+from redlane.model.settings import GROUPS, MOST_JURORS, SETTINGS
 from redlane.plugins import Plugins
 from redlane.policies.fields import (
     CONDITIONS,
@@ -22,6 +22,8 @@ from redlane.policies.fields import (
     Condition,
     Table,
 )
+from redlane.policies.juror_types import BUILT_IN
+from redlane.policies.jury_settings import JUROR
 from redlane.policies.own_fields import own_fields
 from redlane.policies.plugin_settings import (
     NO_PLUGINS,
@@ -97,6 +99,7 @@ def settings_schema(of_plugins: PluginTables = NO_PLUGINS) -> Schema:
             ),
         },
         "allOf": [_given_once(field.name) for field in SETTINGS],
+        "$defs": {"juror": _juror()},
     }
 
 
@@ -261,14 +264,21 @@ def _string_map(field: Field) -> Schema:
     }
 
 
-def _reviewers(field: Field) -> Schema:
-    name = _name(field)
-    one = {
-        "type": "object",
-        "required": ["name"],
-        "properties": {"name": name, "type": _or_null(name)},
-    }
-    return {"type": "array", "items": {"anyOf": [name, one]}}
+def _jury(_field: Field) -> Schema:
+    return {"type": "array", "maxItems": MOST_JURORS, "items": _reference("juror")}
+
+
+def _juror() -> Schema:
+    """Types of plugins ask for what they like; those that are built in are known."""
+    juror = _object({each.name: each for each in JUROR}, ())
+    juror["allOf"] = [
+        {
+            "if": {"properties": {"type": {"const": name}}},
+            "then": _object({each.name: each for each in known.settings}, ()),
+        }
+        for name, known in BUILT_IN.items()
+    ]
+    return juror
 
 
 def _number(field: Field) -> Schema:
@@ -299,7 +309,8 @@ _FORMS: dict[Kind, Callable[[Field], Schema]] = {
     Kind.SIZE: lambda _: {"type": "string", "pattern": SIZE},
     Kind.DIRECTORY: _name,
     Kind.ADDRESS: lambda _: {"type": "string", "pattern": ADDRESS},
-    Kind.REVIEWERS: _reviewers,
+    Kind.FILE: _name,
+    Kind.JURY: _jury,
     Kind.STRING_MAP: _string_map,
     Kind.OBJECT: lambda _: {"type": "object"},
     Kind.ANY: lambda _: {},

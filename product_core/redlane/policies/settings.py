@@ -6,6 +6,8 @@ from typing import Any
 
 from redlane.model.problem import Finding, Severity
 from redlane.model.settings import GROUPS, SETTINGS, Settings
+from redlane.policies.juror_types import BUILT_IN, JurorTypes
+from redlane.policies.jury_settings import check_review, parse_jury
 from redlane.policies.nearness import near_miss, short
 from redlane.policies.plugin_settings import (
     NO_PLUGINS,
@@ -24,11 +26,14 @@ _FIELDS = {field.name: field for field in SETTINGS}
 
 
 def parse_settings(
-    document: object, file: str, of_plugins: PluginTables = NO_PLUGINS
+    document: object,
+    file: str,
+    of_plugins: PluginTables = NO_PLUGINS,
+    jurors: JurorTypes = BUILT_IN,
 ) -> tuple[Settings, list[Finding]]:
     """The settings that a parsed settings.json holds, and all that is wrong with it.
 
-    `of_plugins` are those that match types read.
+    `of_plugins` are those that match types read, `jurors` the types of a jury.
 
     A setting with an error keeps its default, so that there is always something to
     work with; whoever relies on the settings looks at the findings first.
@@ -55,8 +60,13 @@ def parse_settings(
         for name, value in values.items()
         if name in _FIELDS and name not in wrong_names and value is not None
     }
-    settings = dataclasses.replace(_build(good), plugins=plugins)
-    return settings, [*findings, *wrong_plugins]
+    jury, wrong_jury = parse_jury(good.pop("review.jury", ()), jurors, file)
+    built = _build(good)
+    review = dataclasses.replace(built.review, jury=jury)
+    settings = dataclasses.replace(built, plugins=plugins, review=review)
+    if not wrong_jury and "review.jury" not in wrong_names:
+        wrong_jury = list(check_review(review, file))
+    return settings, [*findings, *wrong_jury, *wrong_plugins]
 
 
 def _flattened(document: dict[str, Any]) -> Iterator[tuple[str, Any]]:

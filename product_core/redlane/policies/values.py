@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from redlane.model.field import Field, Kind
-from redlane.model.settings import Juror
+from redlane.model.settings import MOST_JURORS
 from redlane.policies.nearness import expected, short
 
 __all__ = [
@@ -58,14 +58,7 @@ def converted(field: Field, value: Any) -> object:  # noqa: ANN401  # any JSON
         return size_in_bytes(value)
     if field.kind is Kind.INTEGER:
         return int(value)
-    if field.kind is Kind.REVIEWERS:
-        return tuple(map(_juror, value))
     return tuple(value) if field.kind is Kind.STRINGS else value
-
-
-def _juror(value: Any) -> Juror:  # noqa: ANN401  # any JSON
-    given = {"name": value} if isinstance(value, str) else value
-    return Juror(given["name"], given.get("type") or "plugin")
 
 
 # Each check answers None for a good value, "" for one of the wrong form, else why.
@@ -137,15 +130,11 @@ def _pattern(pattern: str, value: Any) -> str | None:  # noqa: ANN401
     return None if isinstance(value, str) and re.match(exact, value) else ""
 
 
-def _reviewers(field: Field, value: Any) -> str | None:  # noqa: ANN401
-    if not isinstance(value, list):
+def _jury(_field: Field, value: Any) -> str | None:  # noqa: ANN401
+    if not isinstance(value, list) or not all(isinstance(e, dict) for e in value):
         return ""
-    for each in value:
-        given = each if isinstance(each, dict) else {"name": each}
-        names = [given.get("name"), given.get("type")]
-        required = names if names[1] is not None else names[:1]
-        if any(_name(field, name) is not None for name in required):
-            return ""
+    if len(value) > MOST_JURORS:
+        return f"more than {MOST_JURORS} jurors"
     return None
 
 
@@ -174,7 +163,8 @@ _CHECKS: dict[Kind, Callable[[Field, Any], str | None]] = {
     Kind.SIZE: _size,
     Kind.DIRECTORY: _name,
     Kind.ADDRESS: _address,
-    Kind.REVIEWERS: _reviewers,
+    Kind.FILE: _name,
+    Kind.JURY: _jury,
     Kind.STRING_MAP: _string_map,
     Kind.OBJECT: _object,
     Kind.ANY: _any,

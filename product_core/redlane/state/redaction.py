@@ -16,6 +16,7 @@ __all__ = [
     "redact",
     "redact_details",
     "redact_reason",
+    "redacted",
 ]
 
 REDACTED = "[redacted]"
@@ -77,19 +78,32 @@ def _join(patterns: tuple[str, ...]) -> str:
 
 _ANY = re2.compile(_join((*_SHAPES, *_NAMED)))
 _STEPS = (
-    (re2.compile(_join(_SHAPES)), REDACTED),
-    *((re2.compile(each), rf"\1{REDACTED}") for each in _NAMED[:-1]),
-    (re2.compile(_NAMED[-1]), rf"\1{REDACTED}@"),
+    (re2.compile(f"()(?:{_join(_SHAPES)})"), ""),
+    *((re2.compile(each), "") for each in _NAMED[:-1]),
+    (re2.compile(_NAMED[-1]), "@"),
 )
+"""Patterns whose first group is kept, and what comes after the secret's place."""
 
 
 def redact(text: str) -> str:
     """`text` with everything that looks like a credential replaced."""
+    return redacted(text)[0]
+
+
+def redacted(text: str) -> tuple[str, tuple[str, ...]]:
+    """The same, and what was taken out of it, perhaps with secrets that were before."""
     if _ANY.search(text) is None:
-        return text
-    for pattern, replacement in _STEPS:
-        text = pattern.sub(replacement, text)
-    return text
+        return text, ()
+    hidden: list[str] = []
+    for pattern, after in _STEPS:
+
+        def replaced(found: re2._Match, after: str = after) -> str:
+            kept: str = found[1]
+            hidden.append(found[0][len(kept) :])
+            return f"{kept}{REDACTED}{after}"
+
+        text = pattern.sub(replaced, text)
+    return text, tuple(hidden)
 
 
 @lru_cache(maxsize=1024)

@@ -1,0 +1,60 @@
+"""The process in which one juror is asked one question, and that ends with it."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Mapping
+
+from redlane.engine.boundary import fail_closed
+from redlane.errors import RedlaneError
+from redlane.jury.completion import Completion
+from redlane.jury.votes import write_vote
+from redlane.model.reviewing import Opinion, Reviewer, ReviewRequest, Vote
+from redlane.policies.juror_types import HTTP
+
+__all__ = ["WORDS", "main", "question"]
+
+WORDS = (sys.executable, "-I", "-m", "redlane.jury.child")
+"""What starts it; `question` is for its standard input."""
+
+
+def question(
+    kind: str, settings: Mapping[str, object], request: ReviewRequest
+) -> bytes:
+    """What is asked of a juror of that type."""
+    asked = {"type": kind, "settings": dict(settings), "request": request.document()}
+    return json.dumps(asked).encode()
+
+
+def main() -> None:
+    """Answer the question; whatever fails is a vote to block."""
+    answers = sys.stdout.buffer
+    # What a plugin prints must not mix with the vote.
+    with contextlib.redirect_stdout(sys.stderr):
+        opinion = fail_closed(_answered, lambda why: Opinion(Vote.BLOCK, why))
+    answers.write(write_vote(opinion))
+    answers.flush()
+
+
+def _answered() -> Opinion:
+    asked = json.load(sys.stdin.buffer)
+    request = asked["request"]
+    request["details"] = tuple(request["details"])
+    reviewer = Completion() if asked["type"] == HTTP else _of_plugin(asked["type"])
+    opinion: object = reviewer.review(ReviewRequest(**request), asked["settings"])
+    if not isinstance(opinion, Opinion) or not isinstance(opinion.vote, Vote):
+        raise RedlaneError("its answer is no opinion")
+    return Opinion(opinion.vote, str(opinion.reason))
+
+
+def _of_plugin(kind: str) -> Reviewer:
+    from redlane.plugins import find_plugins  # noqa: PLC0415  # imports every plugin
+
+    reviewers = find_plugins().reviewers
+    if kind not in reviewers:
+        raise RedlaneError(f"no plugin offers jurors of the type {kind!r}")
+    return reviewers[kind]
+
+
+if __name__ == "__main__":
+    main()

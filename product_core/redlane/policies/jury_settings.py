@@ -1,0 +1,96 @@
+"""`review.jury` in settings.json, and what must fit together with it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from redlane.model.field import Field, Kind
+from redlane.model.problem import Finding, Severity
+from redlane.model.settings import JUROR_SECONDS, LONGEST_SECONDS, Juror, Order, Review
+from redlane.policies.juror_types import JurorTypes
+from redlane.policies.nearness import expected
+from redlane.policies.plugin_settings import placed, table_findings, table_values
+
+__all__ = ["JUROR", "check_review", "parse_jury"]
+
+JUROR = (
+    Field("name", Kind.NAME, "what votes are told by", required=True),
+    Field("type", Kind.NAME, "command, http, model, or a plugin's", required=True),
+    Field(
+        "timeout_seconds",
+        Kind.NUMBER,
+        "how long it may take; what it says later counts for nothing",
+        default=JUROR_SECONDS,
+        positive=True,
+        maximum=LONGEST_SECONDS,
+    ),
+)
+"""What every entry says, whatever its type is."""
+
+_SUBJECT = "review.jury"
+
+
+def parse_jury(
+    entries: Sequence[Mapping[str, object]], types: JurorTypes, file: str
+) -> tuple[tuple[Juror, ...], list[Finding]]:
+    """The jurors, and all that is wrong with them; a wrong one is left out.
+
+    A path that is not absolute lies beside `file`, which is settings.json.
+    """
+    findings: list[Finding] = []
+    jury: list[Juror] = []
+    for index, entry in enumerate(entries):
+        found = list(_findings(f"{_SUBJECT}[{index}]", entry, types, file))
+        findings += found
+        if all(each.severity is not Severity.ERROR for each in found):
+            jury.append(_juror(entry, types, Path(file).parent))
+    counts = Counter(each.name for each in jury)
+    for name in (name for name, count in counts.items() if count > 1):
+        twice = f"{name!r} is the name of {counts[name]} jurors: votes are told by it"
+        findings.append(Finding(Severity.ERROR, file, _SUBJECT, twice))
+    return tuple(jury), findings
+
+
+def _findings(
+    subject: str, entry: Mapping[str, object], types: JurorTypes, file: str
+) -> Iterator[Finding]:
+    kind = entry.get("type")
+    known = types.get(kind) if isinstance(kind, str) else None
+    if known is None:
+        shared = {each.name: entry.get(each.name) for each in JUROR}
+        yield from table_findings(subject, JUROR, shared, file)
+        if isinstance(kind, str) and kind:
+            wrong = f"`type`: {expected(kind, tuple(types))}"
+            yield Finding(Severity.ERROR, file, f"{subject}.type", wrong)
+        return
+    found = list(table_findings(subject, (*JUROR, *known.settings), entry, file))
+    yield from found
+    if all(each.severity is not Severity.ERROR for each in found):
+        for problem in known.problems(table_values(known.settings, entry)):
+            yield Finding(problem.severity, file, subject, problem.message)
+
+
+def _juror(entry: Mapping[str, object], types: JurorTypes, home: Path) -> Juror:
+    shared = table_values(JUROR, entry)
+    table = types[str(entry["type"])].settings
+    settings = placed(table, table_values(table, entry), home)
+    seconds = float(str(shared["timeout_seconds"]))
+    return Juror(str(shared["name"]), str(shared["type"]), seconds, settings)
+
+
+def check_review(review: Review, file: str) -> Iterator[Finding]:
+    """What does not fit together: who decides, how many must agree, and when."""
+    size = len(review.jury)
+    if review.quorum is not None and review.quorum > size:
+        wrong = f"{review.quorum} cannot agree: the jury has {size or 'nobody in it'}"
+        yield Finding(Severity.ERROR, file, "review.quorum", wrong)
+    if review.order not in (None, Order.PERSON) and not size:
+        wrong = f"{review.order!r} asks a jury, and `review.jury` names nobody"
+        yield Finding(Severity.ERROR, file, "review.order", wrong)
+    late = [e.name for e in review.jury if e.timeout_seconds >= review.timeout_seconds]
+    if late and review.decides is not Order.PERSON:
+        told = (
+            f"{', '.join(late)} may take as long as `review.timeout_seconds`, after "
+            "which nobody is waited for"
+        )
+        yield Finding(Severity.WARNING, file, _SUBJECT, told)
