@@ -17,9 +17,8 @@ from redlane.holding import (
     NO_MORE,
     Circumstances,
     decided,
-    note_of,
     subject_of,
-    votes_of,
+    told_of,
 )
 from redlane.model.content import Content
 from redlane.model.policy import Context
@@ -43,7 +42,7 @@ from redlane.state.review import Review, ReviewState
 from redlane.state.reviews import Reviews, ReviewsFullError
 from redlane.state.sessions import Session, SessionState, SessionTable
 
-__all__ = ["Gate", "Judgement", "why_stopped"]
+__all__ = ["Consult", "Gate", "Judgement", "why_stopped"]
 
 LONGEST_REASON = 1_000
 
@@ -262,13 +261,14 @@ class Gate:
             reason = f"it cannot be held for review: {error}"
             return self._recorded(request, self._block(request, reason), judgement)
         is_new = review.state is ReviewState.WAITING
-        if is_new and why_stopped(self._sessions.get(request.session.id)):
+        session = self._sessions.get(request.session.id)
+        if is_new and why_stopped(session, was_held=True):
             self._reviews.cancel(review.id)
         if is_new:
             review = self._waited_for(review, settings, on_hold)
         verdict = decided(judgement.verdict, review, is_new=is_new)
-        stopped = why_stopped(self._sessions.get(request.session.id))
-        if stopped:
+        session = self._sessions.get(request.session.id)
+        if stopped := why_stopped(session, was_held=True):
             verdict = self._block(request, stopped)
         return self._recorded(request, verdict, judgement, review)
 
@@ -340,11 +340,7 @@ class Gate:
             modified_by=verdict.modified_by,
             pid=request.pid,
             ruleset=verdict.ruleset,
-            review=None if review is None else review.id,
-            decided_by=None if review is None else review.decided_by,
-            by=None if review is None else review.by,
-            note=note_of(review),
-            votes=votes_of(review),
+            **told_of(review),
             restriction=verdict.restriction,
             score=verdict.score,
             answer_details=redact_details(verdict.details),
@@ -370,13 +366,16 @@ class Gate:
         )
 
 
-def why_stopped(session: Session | None) -> str:
-    """Why nothing of a session goes on, or "" when it is judged."""
+def why_stopped(session: Session | None, *, was_held: bool = False) -> str:
+    """Why nothing of a session goes on, or "" when it is judged.
+
+    What `was_held` itself goes on where the session is frozen only for what is held.
+    """
     if session is None:
         return "there is no such session"
     if session.state is SessionState.ENDED:
         return "the session has ended"
-    if session.frozen:
+    if session.frozen and not (was_held and session.paused):
         return "the session is frozen"
     return ""
 

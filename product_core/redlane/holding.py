@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
+from typing import Any
 
 from redlane.model.content import Content, Reader
 from redlane.model.policy import Action
@@ -12,7 +13,7 @@ from redlane.model.verdict import Decision, Verdict
 from redlane.state.redaction import redact_reason
 from redlane.state.review import Review, ReviewState
 
-__all__ = ["NO_MORE", "Circumstances", "decided", "note_of", "subject_of", "votes_of"]
+__all__ = ["NO_MORE", "Circumstances", "decided", "subject_of", "told_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +67,18 @@ def _parts_of(content: Content) -> tuple[bytes, ...]:
     return (content.context.encode(), content.data, b"%d" % len(views), *views)
 
 
-def note_of(review: Review | None) -> str | None:
-    """What whoever decided said to it, without secrets; None for nothing."""
-    return None if review is None or not review.note else redact_reason(review.note)
-
-
-def votes_of(review: Review | None) -> tuple[dict[str, object], ...]:
-    """What jurors said, without secrets."""
-    votes = () if review is None else review.votes
-    return tuple({**asdict(e), "reason": redact_reason(e.reason)} for e in votes)
+def told_of(review: Review | None) -> dict[str, Any]:
+    """What an event tells of a review, without secrets."""
+    if review is None:
+        return {}
+    votes = ({**asdict(e), "reason": redact_reason(e.reason)} for e in review.votes)
+    return {
+        "review": review.id,
+        "decided_by": review.decided_by,
+        "by": review.by,
+        "note": redact_reason(review.note) if review.note else None,
+        "votes": tuple(votes),
+    }
 
 
 def decided(flagged: Verdict, review: Review, *, is_new: bool) -> Verdict:

@@ -1,7 +1,8 @@
 """Every object of the daemon, built once and joined."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,23 +18,26 @@ from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.daemon.served_contexts import PeersJudge, ServedContexts
 from redlane.daemon.tenancy import tenancy
-from redlane.gate import Gate
+from redlane.gate import Consult, Gate
 from redlane.judging.member_connections import MemberConnections
 from redlane.judging.metrics import Metrics
 from redlane.judging.service import JudgingService
 from redlane.jury import Jury
 from redlane.membership.authentication import Authenticator
 from redlane.membership.resolver import MembershipResolver, MembershipState
+from redlane.model.settings import Review as ReviewSettings
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
 from redlane.processes import Ancestry
 from redlane.sessions.changes import Changes
 from redlane.sessions.held_calls import HeldCalls
+from redlane.sessions.pausing import Pausing
 from redlane.sessions.service import SessionService
 from redlane.state.concurrency import ConcurrencyLimit
 from redlane.state.event_feed import EventFeed
 from redlane.state.pins import Pins
 from redlane.state.quota_keys import QuotaKey, session_quota_key
+from redlane.state.review import Review
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import DEFAULT_SESSION, SessionState, SessionTable
 
@@ -48,6 +52,7 @@ class Container(Collaborators):
     proxying: Proxying
     members: MemberConnections
     served_contexts: ServedContexts
+    pausing: Pausing
 
     def restore_sessions(self, starter: Ancestry) -> list[str]:
         """Take up the sessions of a daemon that was killed.
@@ -56,6 +61,7 @@ class Container(Collaborators):
         may be one of their orphans. Returns what a person should know of it.
         """
         self.sessions.restore()
+        self.pausing.resume_all()
         lost = [each for each in self.membership.roots() if each.lost]
         if self.membership.place(starter) is not MembershipState.LOST:
             for root in lost:
@@ -107,6 +113,9 @@ def build(
         table, membership, reviews, rules, default_role, quota_key, held
     )
     gate = _gate(rules, table, events, reviews, ConcurrencyLimit(quota_key=quota_key))
+    pausing = Pausing(table, membership, lambda: rules.ruleset)
+    jury = Jury(lambda: rules.ruleset.match_types, reviews)
+    gate.consult = _consulting(jury, pausing)
     judging = JudgingService(gate, metrics)
     context = JudgingContext(gate, table, membership, reviews, judging)
     proxying = build_proxying(paths, environ, rules, served, context)
@@ -125,6 +134,7 @@ def build(
         authenticator=authenticator,
         members=members,
         served_contexts=served_contexts,
+        pausing=pausing,
         pins=pins,
         counted=served.counted,
         gate=gate,
@@ -204,8 +214,18 @@ def _gate(
         places=places,
     )
     gate.scan_settings = lambda: rules.loaded.settings.inbound_scan
-    gate.consult = Jury(lambda: rules.ruleset.match_types, reviews).ask
     return gate
+
+
+def _consulting(jury: Jury, pausing: Pausing) -> Consult:
+    """What happens while something is held."""
+
+    @contextmanager
+    def consult(review: Review, settings: ReviewSettings) -> Iterator[None]:
+        with pausing.until_decided(review), jury.ask(review, settings):
+            yield
+
+    return consult
 
 
 def _facts(paths: Paths, options: Options, contexts: ServedContexts) -> Facts:

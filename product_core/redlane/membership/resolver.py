@@ -174,6 +174,19 @@ class MembershipResolver:
         with self._lock:
             return self._roots.get(session)
 
+    def signal(
+        self,
+        session: str,
+        how: Callable[[Process, int | None], bool],
+        by: int | None = None,
+    ) -> bool:
+        """Whether `how` did what it does to all processes of a session, if any.
+
+        With `by` it touches only what that user may signal.
+        """
+        root = self.root(session)
+        return root is None or root.lost or how(root.process, by)
+
     def membership(self, peer: Peer) -> Membership:
         """Where the process that connected stands, now."""
         while True:

@@ -177,6 +177,12 @@ ROLE = _table(
         default=False,
     ),
     Field(
+        "freeze_on_flag",
+        Kind.BOOLEAN,
+        "freeze a session as long as something of it is held",
+        default=False,
+    ),
+    Field(
         "writable",
         Kind.STRINGS,
         "the only places where sessions may change files: paths, `~`, `.`, `@work`, "

@@ -119,6 +119,7 @@ def parse_role(entry: Entry) -> ParsedRole:
             is_dynamic=bool(document.get("is_dynamic")),
             namespaces=document.get("namespaces") == "allow",
             ebpf=bool(document.get("ebpf")),
+            freeze_on_flag=bool(document.get("freeze_on_flag")),
             writable=_places(document.get("writable")),
             hidden=tuple(document.get("hidden") or ()),
             description=document.get("description"),

@@ -218,10 +218,9 @@ class SessionService:
         cannot be killed: it gets nothing but Blocks.
         """
         with self._turn(session_id, by):
-            root = self._membership.root(session_id)
             self._table.end(session_id)
             self._reviews.cancel_session(session_id)
-            if root is not None and not root.lost and not kill_tree(root.process, by):
+            if not self._membership.signal(session_id, kill_tree, by):
                 raise StillRunningError(
                     f"session {session_id} has ended, but some of its processes could "
                     "not be killed"
@@ -233,8 +232,7 @@ class SessionService:
         with self._turn(session_id, by):
             frozen = self._table.freeze(session_id)
             self._reviews.cancel_session(session_id)
-            root = self._membership.root(session_id)
-            if root is not None and not root.lost and not stop_tree(root.process, by):
+            if not self._membership.signal(session_id, stop_tree, by):
                 _log.warning("session %s: not all processes stopped", session_id)
             return frozen
 
@@ -242,11 +240,8 @@ class SessionService:
         """Let a session's processes go on, judged again."""
         with self._turn(session_id, by):
             unfrozen = self._table.unfreeze(session_id)
-            root = self._membership.root(session_id)
-            if root is not None and not root.lost:
-                goes_on = continue_tree(root.process, by)
-                if not goes_on:
-                    _log.warning("session %s: not all processes go on", session_id)
+            if not self._membership.signal(session_id, continue_tree, by):
+                _log.warning("session %s: not all processes go on", session_id)
             return unfrozen
 
     def set_role(self, session_id: str, role: str, caller: Caller) -> Session:

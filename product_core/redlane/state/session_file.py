@@ -56,6 +56,7 @@ def _is_record(value: object) -> bool:
         and bool(value["id"])
         and all(isinstance(value.get(each), str) for each in ("label", "created"))
         and isinstance(value.get("frozen"), bool)
+        and isinstance(value.get("paused", False), bool)
         and isinstance(value.get("supervised", True), bool)
         and value.get("state") in ("running", "ended")
         and isinstance(value.get("role"), str | None)

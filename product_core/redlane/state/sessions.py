@@ -58,6 +58,8 @@ class Session:
     root_pid: int | None = None
     root_started: int | None = None
     frozen: bool = False
+    paused: bool = False
+    """Whether it is frozen only as long as something of it is held."""
     state: SessionState = SessionState.RUNNING
     restrictions: str | None = None
     """The digest of what a user added to the role: it stays as it is to the end."""
@@ -182,13 +184,13 @@ class SessionTable:
         """Judge the session under another role from now on."""
         return self._change(session_id, role=role)
 
-    def freeze(self, session_id: str) -> Session:
+    def freeze(self, session_id: str, *, paused: bool = False) -> Session:
         """Block everything that the session asks until it is unfrozen."""
-        return self._change(session_id, frozen=True)
+        return self._change(session_id, frozen=True, paused=paused)
 
     def unfreeze(self, session_id: str) -> Session:
         """Judge what the session asks again."""
-        return self._change(session_id, frozen=False)
+        return self._change(session_id, frozen=False, paused=False)
 
     def set_filter(
         self,

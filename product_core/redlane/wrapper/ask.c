@@ -54,15 +54,16 @@ static void send_request(int link, const struct bytes *question, double deadline
     }
 }
 
-/* Receives a piece more; false at the end of the stream. */
+/* Receives a piece more; false at the end of the stream. What has come counts, however
+ * late it is: the session may have been frozen while it came. */
 static bool receive(int link, struct bytes *reply, double deadline) {
     char piece[16384];
     for (;;) {
-        wait_for(link, POLLIN, deadline);
         ssize_t got = recv(link, piece, sizeof piece, MSG_DONTWAIT);
         if (got > 0) bytes_add(reply, piece, (size_t)got);
         if (got >= 0) return got > 0;
-        if (errno != EAGAIN && errno != EINTR) return false;
+        if (errno == EAGAIN) wait_for(link, POLLIN, deadline);
+        else if (errno != EINTR) return false;
     }
 }
 

@@ -85,8 +85,7 @@ def _receive(link: socket.socket, deadline: float, timeout: float) -> bytes | No
     """The verdict; one that is held for review is waited for as long as that may be."""
     reply, held = Reply(), False
     while True:
-        _limit(link, deadline)
-        piece = link.recv(_PIECE)
+        piece = _piece(link, deadline)
         if not piece:
             raise ConnectionError
         reply.add(piece)
@@ -98,6 +97,15 @@ def _receive(link: socket.socket, deadline: float, timeout: float) -> bytes | No
             tell(told % (review[0], review[0]))
         if reply.complete():
             return _verdict(reply)
+
+
+def _piece(link: socket.socket, deadline: float) -> bytes:
+    """A piece more; what has come counts, however late: this may have been stopped."""
+    try:
+        return link.recv(_PIECE, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        _limit(link, deadline)
+        return link.recv(_PIECE)
 
 
 def _verdict(reply: Reply) -> bytes | None:

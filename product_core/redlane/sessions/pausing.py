@@ -1,0 +1,93 @@
+"""Freezes a session as long as something of it is held, where its role says so."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from weakref import WeakValueDictionary
+
+from redlane.errors import UsageError
+from redlane.membership.resolver import MembershipResolver
+from redlane.membership.trees import continue_tree, stop_tree
+from redlane.policies.ruleset import RuleSet
+from redlane.state.review import Review
+from redlane.state.sessions import SessionTable
+
+__all__ = ["Pausing"]
+
+_log = logging.getLogger(__name__)
+
+
+class _Turn:
+    """How much of one session is held; whoever changes that does so in turn.
+
+    To stop all processes of a session may take seconds, and others need not wait.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.held = 0
+
+
+class Pausing:
+    """What is frozen for what is held of it; safe for several threads.
+
+    A session that a person freezes or unfreezes meanwhile is left as they want it.
+    """
+
+    def __init__(
+        self,
+        table: SessionTable,
+        membership: MembershipResolver,
+        rules: Callable[[], RuleSet],
+    ) -> None:
+        """Nothing is held yet."""
+        self._table = table
+        self._membership = membership
+        self._rules = rules
+        self._lock = threading.Lock()
+        self._turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
+
+    @contextmanager
+    def until_decided(self, review: Review) -> Iterator[None]:
+        """Freeze the session of a review within the block, if its role wants that."""
+        role = self._rules().roles.get(review.role or "")
+        if role is None or not role.freeze_on_flag:
+            yield
+            return
+        with self._lock:
+            turn = self._turns.setdefault(review.session, _Turn())
+        with turn.lock:
+            turn.held += 1
+            if turn.held == 1:
+                self._pause(review.session)
+        try:
+            yield
+        finally:
+            with turn.lock:
+                turn.held -= 1
+                if not turn.held:
+                    self._resume(review.session)
+
+    def resume_all(self) -> None:
+        """Let go on what a daemon before this one had frozen for what it held."""
+        for session in self._table.list():
+            self._resume(session.id)
+
+    def _pause(self, session_id: str) -> None:
+        session = self._table.get(session_id)
+        if session is None or session.frozen:
+            return
+        with suppress(UsageError):  # it has ended
+            self._table.freeze(session_id, paused=True)
+            if not self._membership.signal(session_id, stop_tree, session.owner):
+                _log.warning("session %s: not all processes stopped", session_id)
+
+    def _resume(self, session_id: str) -> None:
+        session = self._table.get(session_id)
+        if session is None or not session.paused:
+            return
+        with suppress(UsageError):  # it has ended
+            self._table.unfreeze(session_id)
+            if not self._membership.signal(session_id, continue_tree, session.owner):
+                _log.warning("session %s: not all processes go on", session_id)
