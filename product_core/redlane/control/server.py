@@ -25,7 +25,7 @@ from redlane.wire.limits import MOST_BODY_BYTES
 
 __all__ = ["ControlServer"]
 
-_MOST_CONNECTIONS = 1024
+_MOST_CONNECTIONS = 2048
 _MOST_OF_USER = 48
 _MOST_ACCEPTED = 32
 _IDLE_SECONDS = 60

@@ -14,7 +14,7 @@ __all__ = ["WorkerPools"]
 
 VERDICT_PATHS = frozenset({"/api/analyze"})
 _CALLS_PATH = re.compile(r"/api/sessions/[^/]*/syscalls")
-_VERDICT_THREADS = 384
+_VERDICT_THREADS = 1280
 _FOLLOWING_THREADS = 224
 _CONTROL_THREADS = 64
 

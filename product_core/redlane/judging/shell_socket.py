@@ -34,7 +34,7 @@ from redlane.wire.shell_frames import (
 __all__ = ["ShellSocket"]
 
 _WAITING_THREADS = 2
-_MOST_THREADS = 384
+_MOST_THREADS = 1280
 _MOST_OF_USER = 64
 _READ_SECONDS = 5.0
 _WRITE_SECONDS = 5.0

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from redlane.errors import RedlaneError, UsageError
-from redlane.state.clock import iso_time
+from redlane.state.clock import iso_time, uptime
 from redlane.state.grants import Grants
 from redlane.state.quota_keys import QuotaKey
 from redlane.state.review import CastVote, Decider, Review, ReviewState, size_of
 
 __all__ = ["Reviews", "ReviewsFullError"]
 
-MOST_HELD = 256
+MOST_HELD = 1024
 """Fewer than there are threads to answer: what is held waits in one."""
 MOST_HELD_OF_SESSION = 64
 MOST_HELD_BYTES = 128 * 1024 * 1024
@@ -46,7 +46,7 @@ class Reviews:
     def __init__(
         self,
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = uptime,
         wall_clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: os.urandom(8).hex(),
         quota_key: QuotaKey | None = None,
@@ -61,6 +61,7 @@ class Reviews:
         self._new_id = new_id
         self._changed = threading.Condition()
         self._held: dict[str, Review] = {}
+        self._ended: dict[str, threading.Event] = {}
         self._unused: dict[str, Review] = {}
         self._over: OrderedDict[str, Review] = OrderedDict()
         self._grants: Grants[Review] = Grants(clock)
@@ -116,20 +117,26 @@ class Reviews:
                 subject=subject,
             )
             self._held[review.id] = review
+            self._ended[review.id] = threading.Event()
             self._changed.notify_all()
             return review
 
     def wait(self, review: Review) -> Review:
         """The review once it is over; its decision is used up by this one call."""
-        with self._changed:
-            while True:
+        while True:
+            with self._changed:
                 self._expire()
                 if review.id in self._unused:
                     return self._unused.pop(review.id)
                 if review.id not in self._held:
                     raise UsageError(f"the decision of review {review.id} was used")
-                left = self._held[review.id].deadline - self._clock()
-                self._changed.wait(min(max(left, 0.0), LONGEST_SLEEP))
+                ended = self._ended[review.id]
+                left = self.seconds_left(self._held[review.id])
+            ended.wait(min(left, LONGEST_SLEEP))
+
+    def seconds_left(self, review: Review) -> float:
+        """How long it may still take."""
+        return max(0.0, review.deadline - self._clock())
 
     def decide(  # the parts of a decision
         self,
@@ -297,6 +304,7 @@ class Reviews:
     def _finish(self, review: Review) -> Review:
         """Put a review that is over where its waiter and the list find it."""
         del self._held[review.id]
+        self._ended.pop(review.id).set()
         self._unused[review.id] = review
         modified = review.modified
         self._over[review.id] = replace(

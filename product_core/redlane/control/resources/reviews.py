@@ -1,7 +1,6 @@
 """`/api/reviews`: what the yellow lane holds, and the decisions about it."""
 
 import hashlib
-import time
 
 import falcon
 
@@ -42,10 +41,9 @@ class ReviewCollection:
             )
             with self._followers.one(caller.uid):
                 self._reviews.wait_until(lambda: self._revision(caller) != after, wait)
-        now = time.monotonic()
         response.media = {
             "reviews": [
-                review_document(each, each.deadline - now)
+                review_document(each, self._reviews.seconds_left(each))
                 for each in self._seen(caller, over=over)
             ],
             "revision": self._revision(caller),
@@ -80,7 +78,7 @@ class ReviewItem:
     ) -> None:
         """Show the review."""
         review = self._found(request, review_id)
-        response.media = review_document(review, review.deadline - time.monotonic())
+        response.media = review_document(review, self._reviews.seconds_left(review))
 
     def on_post(
         self, request: falcon.Request, response: falcon.Response, review_id: str
