@@ -17,6 +17,7 @@ from redlane.holding import (
     NO_MORE,
     Circumstances,
     decided,
+    inside_of,
     subject_of,
     told_of,
 )
@@ -61,6 +62,7 @@ class Judgement:
     event: str | None
     latency_ms: float
     review: str | None = None
+    decided_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,11 +306,12 @@ class Gate:
             role=verdict.role,
             cwd=request.around.cwd,
             pid=request.pid,
-            subject=subject_of(
+            inside=inside_of(request.contents),
+            subject=b""
+            if request.doubt
+            else subject_of(
                 request.contents, verdict, request.session.id, request.around
-            )
-            if request.doubt is None
-            else b"",
+            ),
         )
 
     def _recorded(
@@ -319,10 +322,8 @@ class Gate:
         review: Review | None = None,
     ) -> Judgement:
         """Write the verdict down; raises when that is not possible."""
-        if before is None:
-            latency = round((self._timer() - request.started) * 1000, 3)
-        else:
-            latency = before.latency_ms
+        taken = round((self._timer() - request.started) * 1000, 3)
+        latency = taken if before is None else before.latency_ms
         event = Event(
             id=os.urandom(8).hex(),
             time=iso_time(self._clock()),
@@ -347,7 +348,7 @@ class Gate:
             unknown_words=sum(each.unknown_words for each in request.contents),
         )
         self._events.append(event)
-        return Judgement(verdict, event.id, latency, event.review)
+        return Judgement(verdict, event.id, latency, event.review, event.decided_by)
 
     def _broken(self, request: _Request, reason: str) -> Judgement:
         """The Block that stands for a failure, written down if that is possible."""

@@ -13,7 +13,11 @@ from redlane.model.verdict import Decision, Verdict
 from redlane.state.redaction import redact_reason
 from redlane.state.review import Review, ReviewState
 
-__all__ = ["NO_MORE", "Circumstances", "decided", "subject_of", "told_of"]
+__all__ = ["NO_MORE", "Circumstances", "decided", "inside_of", "subject_of", "told_of"]
+
+
+_MOST_INSIDE = 64 * 1024
+_MORE = "…".encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,27 @@ def _parts_of(content: Content) -> tuple[bytes, ...]:
     """A content as it came, and all that a Block sees of it."""
     views = content.views(Action.BLOCK, Reader.PATTERN)
     return (content.context.encode(), content.data, b"%d" % len(views), *views)
+
+
+def inside_of(contents: Sequence[Content]) -> tuple[bytes, ...]:
+    """What a Flag sees that does not stand in the first content as it came.
+
+    That is what scripts and encodings hold, and what a shell has run before; the last
+    is `…` where there is more than people read.
+    """
+    data = contents[0].data if contents else b""
+    found: dict[bytes, None] = {}
+    left = _MOST_INSIDE
+    for content in contents:
+        views = content.views(Action.FLAG, Reader.PATTERN)
+        for text in (content.history, content.data, *views):
+            if text in data or text in found:
+                continue
+            left -= len(text)
+            if left < 0:
+                return (*found, _MORE)
+            found[text] = None
+    return tuple(found)
 
 
 def told_of(review: Review | None) -> dict[str, Any]:

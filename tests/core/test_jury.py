@@ -1,8 +1,9 @@
-"""What the votes of a jury come to, and what jurors are told (settings: review)."""
+"""What the votes of a jury come to, and how its jurors are asked (settings: review)."""
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 
 from redlane.jury import MOST_AT_ONCE, Jury
 from redlane.jury.ballot import Ballot
-from redlane.jury.case import MOST_TOLD, request_of
 from redlane.jury.seats import Seats
 from redlane.jury.votes import NoVoteError, read_vote
 from redlane.model.content import Content
@@ -113,57 +113,6 @@ def test_vote_may_have_other_keys_and_its_reason_is_one_line() -> None:
     assert found == Opinion(B, "a [2J b")
 
 
-def held(content: bytes = b"content", **more: Any) -> Review:
-    return Reviews().park(content, "s", "f", "flagged", WAITED, **more)
-
-
-SECRET = "ghp_" + "a" * 36
-
-
-@pytest.mark.parametrize(
-    ("content", "told", "truncated"),
-    [
-        (b"push it", "push it", False),
-        (b"push " + SECRET.encode(), "push [redacted]", False),
-        (b"x --token 'abc' y", "x --token [redacted] y", False),
-        (b'x --token "$(rm -rf ~)"', "x --token [redacted]", True),
-        (b"authorization: a; rm -rf ~", "authorization: [redacted]", True),
-        (b"a" * MOST_TOLD, "a" * MOST_TOLD, False),
-        (b"a" * (MOST_TOLD + 1), "a" * MOST_TOLD, True),
-        (b"a" * (MOST_TOLD - 1) + "é".encode(), "a" * (MOST_TOLD - 1), True),
-        (b"rm \xff", "rm \ufffd", True),
-    ],
-    ids=lambda each: repr(each)[:40],
-)
-def test_juror_is_told_no_secret_and_whether_it_sees_all(
-    content: bytes, told: str, *, truncated: bool
-) -> None:
-    request = request_of(held(content))
-    assert (request.content, request.truncated) == (told, truncated)
-
-
-def test_juror_is_told_what_decides_besides() -> None:
-    review = held(
-        context="Shell", details=("$1: a",), modified=b"push to fork", role="r"
-    )
-    assert request_of(review).document() == {
-        "context": "Shell",
-        "content": "content",
-        "policy": "f",
-        "reason": "flagged",
-        "session": "s",
-        "role": "r",
-        "details": ["$1: a", "rewritten: push to fork"],
-        "truncated": False,
-    }
-
-
-def test_details_that_are_too_long_are_not_seen_whole() -> None:
-    request = request_of(held(details=("a" * MOST_TOLD, "b")))
-    assert request.truncated
-    assert "".join(request.details) == "a" * MOST_TOLD
-
-
 def test_seats_are_taken_in_turn_of_those_whom_they_are_for() -> None:
     seats, begun, go_on = Seats(1), threading.Event(), threading.Event()
     done: list[str] = []
@@ -182,15 +131,24 @@ def test_seats_are_taken_in_turn_of_those_whom_they_are_for() -> None:
     assert done == ["much", "little", "much", "much"]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_seat_is_free_again_after_a_failure() -> None:
-    seats, done = Seats(1), threading.Event()
-    seats.give("a", lambda: 1 / 0)
-    seats.give("a", done.set)
-    for each in threading.enumerate():
-        if each.name == "seat":
-            each.join(20)
-    assert done.wait(20)
+def test_what_is_taken_back_is_not_begun() -> None:
+    seats, begun, go_on = Seats(1), threading.Event(), threading.Event()
+    done, ended = [], threading.Event()
+
+    def first() -> None:
+        begun.set()
+        go_on.wait(20)
+
+    works = [partial(done.append, number) for number in range(3)]
+    seats.give("a", first)
+    assert begun.wait(20)
+    for work in works:
+        seats.give("a", work)
+    seats.take_back("a", works[:2])
+    seats.give("a", ended.set)
+    go_on.set()
+    assert ended.wait(20)
+    assert done == [2]
 
 
 @dataclass
@@ -280,6 +238,25 @@ def test_jury_decides(
 def test_person_is_waited_for(jury: Sequence[Juror], settings: Any) -> None:
     over = review_by(jury, seconds=WAITED, **settings)
     assert (over.state, over.decided_by) == (ReviewState.EXPIRED, Decider.TIMEOUT)
+
+
+def test_time_that_is_up_before_all_have_voted_allows_nothing() -> None:
+    asked = {"timeout_seconds": WAITED, "timeout_action": "allow"}
+    slow = Settings(jury=jurors("sleep 1000", BLOCKS), **asked)
+    divided = Settings(jury=jurors(ALLOWS, BLOCKS), **asked)
+    assert [slow.ends_in, divided.ends_in] == ["block", "block"]
+    reviews = Reviews()
+    jury = Jury(dict, reviews)
+    review = reviews.park(b"x", "s", "f", "", 20, timeout_action=divided.ends_in)
+    with jury.ask(review, divided):
+        reviews.wait_until(lambda: later(reviews, review) == "allow", 20)
+        assert later(reviews, review) == "allow"
+
+
+def later(reviews: Reviews, review: Review) -> str:
+    """What becomes of it when its time is up."""
+    now = reviews.get(review.id)
+    return "" if now is None else now.timeout_action
 
 
 @pytest.mark.parametrize(

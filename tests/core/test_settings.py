@@ -60,7 +60,7 @@ GOOD: dict[str, tuple[str, Any, Any]] = {
                 "type": "http",
                 "url": "http://[::1]:8/",
                 "model": "m",
-                "key_file": "key",
+                "key_file": __file__,
                 "timeout_seconds": 2.5,
             },
         ],
@@ -70,7 +70,7 @@ GOOD: dict[str, tuple[str, Any, Any]] = {
             Juror("c", "model", 20, {"model": "m", "block_at": 1}),
             Juror(
                 *("d", "http", 2.5),
-                {"url": "http://[::1]:8/", "model": "m", "key_file": "key"},
+                {"url": "http://[::1]:8/", "model": "m", "key_file": __file__},
             ),
         ),
     ),

@@ -163,6 +163,8 @@ def _show(arguments: argparse.Namespace) -> int:
     for detail in review["details"]:
         sys.stdout.write(f"{_one_line(detail)}\n")
     _print_content("content", review["content"])
+    for text in review["inside"]:
+        _print_content("inside of it", text)
     if review["modified"] is not None:
         _print_content("what would go on in its place", review["modified"])
     return exit_codes.OK

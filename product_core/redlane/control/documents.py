@@ -40,6 +40,7 @@ def review_document(review: Review, seconds_left: float) -> Document:
         "reason": review.reason,
         "content": text_of(review.content),
         "matched": None if review.matched is None else text_of(review.matched),
+        "inside": [text_of(each) for each in review.inside],
         "details": list(review.details),
         "modified": None if review.modified is None else text_of(review.modified),
         "subject": review.subject.hex() or None,

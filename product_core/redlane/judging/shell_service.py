@@ -36,6 +36,7 @@ from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.sessions.held_calls import HeldCalls
 from redlane.sessions.service import SessionService
+from redlane.state.review import Decider
 from redlane.wire.shell_frames import ShellFrame
 
 __all__ = ["ShellService"]
@@ -154,10 +155,11 @@ def _is_open(asked: HeldCommand, judgement: Judgement) -> bool:
 
     Not where an Allow lets it go on, whatever is inside. Nor, once a person has decided
     on a text as it was typed, or it was rewritten: what it starts would be held, or
-    rewritten, once more. Of scripts that was not seen.
+    rewritten, once more. Of scripts that was not seen. A jury is asked once more.
     """
     verdict = judgement.verdict
-    is_as_it_was = verdict.decision is Decision.ALLOW and not judgement.review
+    is_seen = judgement.review and judgement.decided_by != Decider.JURY
+    is_as_it_was = verdict.decision is Decision.ALLOW and not is_seen
     if is_as_it_was and verdict.policy is not None:
         return False
     return bool(asked.unknown_words) or (asked.is_open and is_as_it_was)

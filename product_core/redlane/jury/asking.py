@@ -2,12 +2,13 @@
 
 import json
 import sys
+import time
 from collections.abc import Mapping
 from functools import partial
 
 from redlane.engine.boundary import fail_closed
 from redlane.errors import RedlaneError
-from redlane.execution import Command, Stop, TimeLimit, run_all, split_command
+from redlane.execution import Command, Stop, run_all, split_command
 from redlane.jury import child
 from redlane.jury.votes import MOST_ANSWER, read_vote
 from redlane.model.content import TextContent
@@ -44,7 +45,7 @@ def _answer(juror: Juror, request: ReviewRequest, stop: Stop) -> Opinion:
         words = split_command(str(juror.settings["command"]))
         asked = json.dumps(request.document()).encode()
     else:
-        asked = child.question(juror.type, juror.settings, request)
+        asked = child.question(juror, request)
     command = Command(words, asked, keeps_output=True, most_output=MOST_ANSWER)
     (ending,) = run_all([command], seconds=juror.timeout_seconds, stop=stop)
     if ending.failure:
@@ -70,11 +71,14 @@ def _score(juror: Juror, request: ReviewRequest, match_types: MatchTypes) -> Opi
         block_threshold=float(str(block_at)),
         flag_threshold=0.0,
     )
-    data = request.content.encode()
-    content = TextContent(Context.SHELL, data)
-    with TimeLimit(juror.timeout_seconds):
-        matcher = match_type.compile([policy])
-        (answer,) = matcher.answers(content, (data,), sys.maxsize)
+    texts = tuple(each.encode() for each in (request.content, *request.details))
+    content = TextContent(Context.SHELL, texts[0])
+    # Others are scored by the same process: it is not to be ended for a short time.
+    end = time.monotonic() + juror.timeout_seconds
+    matcher = match_type.compile([policy])
+    (answer,) = matcher.answers(content, texts, sys.maxsize)
+    if time.monotonic() > end:
+        raise RedlaneError(f"it was not done within {juror.timeout_seconds:g} seconds")
     if answer.outcome not in (Outcome.BLOCK, Outcome.FLAG) or answer.score is None:
         raise RedlaneError(answer.reason or "it gives no score")
     vote = Vote.BLOCK if answer.outcome is Outcome.BLOCK else Vote.ALLOW

@@ -22,6 +22,11 @@ class Ballot:
     truncated: bool = False
     _votes: Counter[Vote] = field(default_factory=Counter)
 
+    @property
+    def is_done(self) -> bool:
+        """Whether all have voted."""
+        return self._votes.total() == self.size
+
     def cast(self, vote: Vote) -> Vote | None:
         """Count a vote; the decision as soon as no other vote changes it.
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from redlane.model.reviewing import ReviewRequest
-from redlane.state.redaction import REDACTED, redact_reason, redacted
+from redlane.state.redaction import REDACTED, Hidden, redact_reason, redacted
 from redlane.state.review import Review
 
 __all__ = ["request_of"]
@@ -13,13 +13,22 @@ MOST_TOLD = 64 * 1024
 """The most bytes of a content that jurors are told, and of its details."""
 
 _OVERHANG = 4 * 1024
-_QUOTE = r"""\\*["']?"""
-_PLAIN = re.compile(
-    rf"{_QUOTE}(?:(?:Bearer|Basic) )?"
-    rf"(?:{re.escape(REDACTED)}|[\w+/=.:~@%-])*{_QUOTE}",
-    re.ASCII,
+_LONGEST_NAME = 40
+_SECRET = re.compile(
+    rf"""\\*["']?(?:(?:Bearer|Basic)\ )?
+    (?:[A-Za-z0-9]|{re.escape(REDACTED)})(?:{re.escape(REDACTED)}|[\w+=.:%@-])*
+    \\*["']?""",
+    re.VERBOSE | re.ASCII,
 )
-"""What may be a secret and cannot be a command, or more words than one."""
+"""What may be a secret, and is neither a path nor more words than one."""
+_JOINED = re.compile(
+    r"""(?:[=:]|://|["']\s?:\ ?|:\ |(?<=\s)--?[\w.-]+\ )\Z""", re.VERBOSE | re.ASCII
+)
+"""What stands between a name and its secret within one word, one header or option."""
+_COMMAND_PLACE = re.compile(r"(?:^|[\n;|&(){}`!/.@])[ \t]*\Z", re.ASCII)
+"""Where a shell would start whatever comes next, or where a path goes on."""
+_FILE_NAME = re.compile(r"file|path|dir|\s-u|--user|--proxy-user", re.IGNORECASE)
+"""Names of options whose values are not what is secret, or not surely."""
 
 
 def request_of(review: Review) -> ReviewRequest:
@@ -49,6 +58,8 @@ def _lines(review: Review) -> Iterator[bytes]:
         yield b"matched: " + review.matched
     for detail in review.details:
         yield detail.encode(errors="surrogateescape")
+    for text in review.inside:
+        yield b"inside: " + text
     if review.modified is not None:
         yield b"rewritten: " + review.modified
 
@@ -57,9 +68,23 @@ def _told(data: bytes, most: int = MOST_TOLD) -> tuple[str, bool]:
     """Text without secrets, and whether whoever reads it has seen all."""
     text = data[: most + _OVERHANG].decode(errors="replace")
     clean, hidden = redacted(text)
-    is_whole = len(data) <= most and "\ufffd" not in text
-    is_whole &= all(map(_PLAIN.fullmatch, hidden))
+    is_whole = len(data) <= most and not text.endswith("…") and "\ufffd" not in text
+    is_whole &= all(map(_is_surely_secret, hidden))
     encoded = clean.encode()
     if len(encoded) <= most:
         return clean, is_whole
     return encoded[:most].decode(errors="ignore"), False
+
+
+def _is_surely_secret(hidden: Hidden) -> bool:
+    """Whether what was taken out can be nothing else: no command, path or option.
+
+    Whoever judges does not see it, and an agent may give anything the form of a secret.
+    """
+    before = hidden.before
+    if not _SECRET.fullmatch(hidden.secret):
+        return False
+    if hidden.by_form:
+        return not _COMMAND_PLACE.search(before)
+    is_joined = _JOINED.search(before)
+    return bool(is_joined) and not _FILE_NAME.search(before[-_LONGEST_NAME:])

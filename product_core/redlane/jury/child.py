@@ -1,15 +1,18 @@
 """The process in which one juror is asked one question, and that ends with it."""
 
 import contextlib
+import ctypes
 import json
+import math
+import signal
 import sys
-from collections.abc import Mapping
 
 from redlane.engine.boundary import fail_closed
 from redlane.errors import RedlaneError
 from redlane.jury.completion import Completion
 from redlane.jury.votes import write_vote
 from redlane.model.reviewing import Opinion, Reviewer, ReviewRequest, Vote
+from redlane.model.settings import Juror
 from redlane.policies.juror_types import HTTP
 
 __all__ = ["WORDS", "main", "question"]
@@ -18,16 +21,24 @@ WORDS = (sys.executable, "-I", "-m", "redlane.jury.child")
 """What starts it; `question` is for its standard input."""
 
 
-def question(
-    kind: str, settings: Mapping[str, object], request: ReviewRequest
-) -> bytes:
-    """What is asked of a juror of that type."""
-    asked = {"type": kind, "settings": dict(settings), "request": request.document()}
+_SET_DUMPABLE = 4
+
+
+def question(juror: Juror, request: ReviewRequest) -> bytes:
+    """What is asked of a juror."""
+    asked = {
+        "type": juror.type,
+        "settings": dict(juror.settings),
+        "seconds": juror.timeout_seconds,
+        "request": request.document(),
+    }
     return json.dumps(asked).encode()
 
 
 def main() -> None:
     """Answer the question; whatever fails is a vote to block."""
+    # A key is in this memory, and a vote goes out: nobody is to look in, or to write.
+    ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0)
     answers = sys.stdout.buffer
     # What a plugin prints must not mix with the vote.
     with contextlib.redirect_stdout(sys.stderr):
@@ -38,6 +49,8 @@ def main() -> None:
 
 def _answered() -> Opinion:
     asked = json.load(sys.stdin.buffer)
+    # Whoever has asked ends this process; where that one is gone, nobody does.
+    signal.alarm(math.ceil(asked["seconds"]) + 1)
     request = asked["request"]
     request["details"] = tuple(request["details"])
     reviewer = Completion() if asked["type"] == HTTP else _of_plugin(asked["type"])

@@ -71,26 +71,28 @@ def _key(settings: Mapping[str, object]) -> str | None:
         return None
     try:
         with Path(str(path)).open("rb") as file:
-            key = file.read(_MOST_KEY).decode().strip()
+            key = file.read(_MOST_KEY + 1).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise RedlaneError(f"its key cannot be read: {error}") from error
-    if not key or not (key.isascii() and key.isprintable()):
+    if not 0 < len(key) <= _MOST_KEY or not (key.isascii() and key.isprintable()):
         raise RedlaneError(f"{path} holds no key")
     return key
 
 
 def _post(url: str, key: str | None, body: Mapping[str, object]) -> bytes:
     parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port
+    host, is_safe = parts.hostname or "", parts.scheme == "https"
+    # Without a port the library takes the end of an IPv6 address for one.
+    port = parts.port or (http.client.HTTPS_PORT if is_safe else http.client.HTTP_PORT)
     connection = (
         http.client.HTTPSConnection(host, port, context=ssl.create_default_context())
-        if parts.scheme == "https"
+        if is_safe
         else http.client.HTTPConnection(host, port)
     )
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if key is not None:
         headers["Authorization"] = f"Bearer {key}"
-    target = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+    target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
     connection.request("POST", target, json.dumps(body).encode(), headers)
     response = connection.getresponse()
     if response.status != http.client.OK:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
+from redlane.engine.boundary import fail_closed
 from redlane.errors import UsageError
 from redlane.execution import Stop
 from redlane.jury.asking import MatchTypes, opinion_of
@@ -48,25 +49,38 @@ class Jury:
             yield
             return
         case = _Case(review.id, request_of(review), self._reviews, settings)
+        works = [partial(self._ask_one, case, juror) for juror in settings.jury]
         try:
-            for juror in settings.jury:
-                self._seat(review.session, case, juror)
+            for juror, work in zip(settings.jury, works, strict=True):
+                self._seat(review.session, case, juror, work)
             yield
         finally:
-            case.stop.set()
+            self._seats.take_back(review.session, works)
+            case.end()
 
-    def _seat(self, session: str, case: "_Case", juror: Juror) -> None:
+    def _seat(
+        self, session: str, case: "_Case", juror: Juror, work: Callable[[], None]
+    ) -> None:
         try:
-            self._seats.give(session, partial(self._ask_one, case, juror))
+            self._seats.give(session, work)
         except RuntimeError as error:
             case.hear(juror.name, Opinion(Vote.BLOCK, str(error)), 0.0)
 
     def _ask_one(self, case: "_Case", juror: Juror) -> None:
-        if case.stop.is_set:
-            return
+        """Ask a juror; a failure of ours is its vote to block as well."""
         started = self._timer()
-        opinion = opinion_of(juror, case.request, self._match_types(), case.stop)
-        case.hear(juror.name, opinion, (self._timer() - started) * 1000)
+        opinion = fail_closed(
+            partial(self._opinion, case, juror), partial(Opinion, Vote.BLOCK)
+        )
+        if opinion is not None:
+            case.hear(juror.name, opinion, (self._timer() - started) * 1000)
+
+    def _opinion(self, case: "_Case", juror: Juror) -> Opinion | None:
+        """None where it is over, and nobody is to be asked any more."""
+        stop = case.begin()
+        if stop is None:
+            return None
+        return opinion_of(juror, case.request, self._match_types(), stop)
 
 
 class _Case:
@@ -80,25 +94,45 @@ class _Case:
         settings: ReviewSettings,
     ) -> None:
         self.request = request
-        self.stop = Stop()
+        self._asking: list[Stop] = []
+        self._is_over = False
         self._id = review_id
         self._reviews = reviews
+        self._late_action = settings.timeout_action
         self._lock = threading.Lock()
         self._heard: list[CastVote] = []
         self._ballot = Ballot(
             settings.decides, len(settings.jury), settings.allows, request.truncated
         )
 
+    def begin(self) -> Stop | None:
+        """What stops a juror who is asked from now on; None when it is over."""
+        with self._lock:
+            if self._is_over:
+                return None
+            self._asking.append(Stop())
+            return self._asking[-1]
+
+    def end(self) -> None:
+        """Hear nobody any more."""
+        with self._lock:
+            self._is_over = True
+            for each in self._asking:
+                each.set()
+
     def hear(self, name: str, opinion: Opinion, ms: float) -> None:
         """Keep this opinion, and decide the review if it does."""
         vote = CastVote(name, opinion.vote.value, opinion.reason, round(ms, 1))
         with self._lock:
-            if self.stop.is_set:
-                return  # it was decided meanwhile
+            if self._is_over:
+                return
             self._heard.append(vote)
             self._reviews.vote(self._id, vote)
-            if decision := self._ballot.cast(opinion.vote):
+            decision = self._ballot.cast(opinion.vote)
+            if decision is not None:
                 self._decide(decision)
+            elif self._ballot.is_done:
+                self._reviews.leave_to_person(self._id, self._late_action)
 
     def _decide(self, decision: Vote) -> None:
         with suppress(UsageError):  # a person was quicker, or the time is up

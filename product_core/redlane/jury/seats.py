@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 __all__ = ["Seats"]
 
@@ -24,33 +24,39 @@ class Seats:
         self._waiting: OrderedDict[str, deque[Work]] = OrderedDict()
 
     def give(self, whom: str, work: Work) -> None:
-        """Have it done; raises RuntimeError where there can be no thread for it."""
-        with self._lock:
-            if self._busy < self._most:
-                self._start(work)
-            else:
-                self._waiting.setdefault(whom, deque()).append(work)
+        """Have it done; raises RuntimeError where there can be no thread for it.
 
-    def _start(self, work: Work) -> None:
-        seat = threading.Thread(
-            target=self._serve, args=(work,), name="seat", daemon=True
-        )
-        seat.start()
-        self._busy += 1
+        It must raise nothing itself.
+        """
+        with self._lock:
+            if self._busy >= self._most:
+                self._waiting.setdefault(whom, deque()).append(work)
+                return
+            seat = threading.Thread(target=self._serve, args=(work,), daemon=True)
+            seat.start()
+            self._busy += 1
+
+    def take_back(self, whom: str, works: Collection[Work]) -> None:
+        """Do not begin with these any more."""
+        with self._lock:
+            left = [e for e in self._waiting.pop(whom, ()) if e not in works]
+            if left:
+                self._waiting[whom] = deque(left)
 
     def _serve(self, work: Work) -> None:
-        """Do it, and give the seat to whoever is next, also after a failure."""
-        try:
-            work()
-        finally:
-            with self._lock:
-                self._busy -= 1
-                if self._waiting:
-                    self._start(self._next())
+        todo: Work | None = work
+        while todo is not None:
+            todo()
+            todo = self._next()
 
-    def _next(self) -> Work:
-        whom, waiting = self._waiting.popitem(last=False)
-        work = waiting.popleft()
-        if waiting:
-            self._waiting[whom] = waiting
-        return work
+    def _next(self) -> Work | None:
+        """What is to be done now; None gives the seat back."""
+        with self._lock:
+            if not self._waiting:
+                self._busy -= 1
+                return None
+            whom, waiting = self._waiting.popitem(last=False)
+            work = waiting.popleft()
+            if waiting:
+                self._waiting[whom] = waiting
+            return work

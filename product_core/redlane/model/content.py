@@ -98,6 +98,11 @@ class Content(ABC):
     """The content exactly as it came."""
 
     @property
+    def history(self) -> bytes:
+        """What the same shell has run, and that decides what this does."""
+        return b""
+
+    @property
     def call(self) -> ToolCall | None:
         """The tool call, in context Mcp."""
         return None

@@ -181,7 +181,7 @@ class Review:
     @property
     def ends_in(self) -> str:
         """What happens when the time is up: a jury that is not done allows nothing."""
-        return "block" if self.decides is Order.JURY else self.timeout_action
+        return self.timeout_action if self.decides is Order.PERSON else "block"
 
     @property
     def allows(self) -> int:

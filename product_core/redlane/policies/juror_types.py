@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
@@ -76,11 +78,18 @@ def _url_problems(settings: Mapping[str, object]) -> Iterator[Problem]:
     if parts.scheme == "http" and not _is_here(parts):
         seen = "`url` has no https: others on the way can read what is held"
         yield Problem(Severity.WARNING, seen)
+    key_file = settings.get("key_file")
+    if key_file is not None and not Path(str(key_file)).is_file():
+        missing = f"there is no key in {key_file}: the juror votes to block"
+        yield Problem(Severity.WARNING, missing)
 
 
 def _is_here(parts: SplitResult) -> bool:
     host = parts.hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 BUILT_IN: JurorTypes = MappingProxyType(

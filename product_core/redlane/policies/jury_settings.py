@@ -44,7 +44,8 @@ def parse_jury(
         findings += found
         if all(each.severity is not Severity.ERROR for each in found):
             jury.append(_juror(entry, types, Path(file).parent))
-    counts = Counter(each.name for each in jury)
+    names = (entry.get("name") for entry in entries)
+    counts = Counter(each for each in names if isinstance(each, str))
     for name in (name for name, count in counts.items() if count > 1):
         twice = f"{name!r} is the name of {counts[name]} jurors: votes are told by it"
         findings.append(Finding(Severity.ERROR, file, _SUBJECT, twice))
@@ -54,6 +55,7 @@ def parse_jury(
 def _findings(
     subject: str, entry: Mapping[str, object], types: JurorTypes, file: str
 ) -> Iterator[Finding]:
+    home = Path(file).parent
     kind = entry.get("type")
     known = types.get(kind) if isinstance(kind, str) else None
     if known is None:
@@ -66,7 +68,8 @@ def _findings(
     found = list(table_findings(subject, (*JUROR, *known.settings), entry, file))
     yield from found
     if all(each.severity is not Severity.ERROR for each in found):
-        for problem in known.problems(table_values(known.settings, entry)):
+        values = table_values(known.settings, entry)
+        for problem in known.problems(placed(known.settings, values, home)):
             yield Finding(problem.severity, file, subject, problem.message)
 
 

@@ -64,8 +64,9 @@ def parse_settings(
     built = _build(good)
     review = dataclasses.replace(built.review, jury=jury)
     settings = dataclasses.replace(built, plugins=plugins, review=review)
-    if not wrong_jury and "review.jury" not in wrong_names:
-        wrong_jury = list(check_review(review, file))
+    is_whole = all(each.severity is not Severity.ERROR for each in wrong_jury)
+    if is_whole and "review.jury" not in wrong_names:
+        wrong_jury += check_review(review, file)
     return settings, [*findings, *wrong_jury, *wrong_plugins]
 
 

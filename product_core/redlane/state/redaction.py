@@ -6,12 +6,14 @@ the time linear in the length of the text, whatever it holds.
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import re2
 
 __all__ = [
     "LONGEST_EXCERPT",
     "REDACTED",
+    "Hidden",
     "excerpt",
     "redact",
     "redact_details",
@@ -24,6 +26,9 @@ REDACTED = "[redacted]"
 
 LONGEST_EXCERPT = 2_000
 """How many characters of a content an event keeps."""
+
+_CONTEXT = 80
+"""How many characters before a secret tell where it stands."""
 
 _OVERHANG = 4_096
 """How far past the excerpt secrets are looked for, so that none is cut in two."""
@@ -90,16 +95,32 @@ def redact(text: str) -> str:
     return redacted(text)[0]
 
 
-def redacted(text: str) -> tuple[str, tuple[str, ...]]:
-    """The same, and what was taken out of it, perhaps with secrets that were before."""
+class Hidden(NamedTuple):
+    """What was taken out, what stood before it, and whether its form told it alone."""
+
+    before: str
+    secret: str
+    by_form: bool
+
+
+def redacted(text: str) -> tuple[str, tuple[Hidden, ...]]:
+    """The same, and what was taken out, perhaps with secrets that were out already."""
     if _ANY.search(text) is None:
         return text, ()
-    hidden: list[str] = []
+    hidden: list[Hidden] = []
     for pattern, after in _STEPS:
+        whole, by_form = text, pattern is _STEPS[0][0]
 
-        def replaced(found: re2._Match, after: str = after) -> str:
+        def replaced(
+            found: re2._Match,
+            after: str = after,
+            whole: str = whole,
+            *,
+            by_form: bool = by_form,
+        ) -> str:
             kept: str = found[1]
-            hidden.append(found[0][len(kept) :])
+            before = whole[max(0, found.start() - _CONTEXT) : found.start()] + kept
+            hidden.append(Hidden(before, found[0][len(kept) :], by_form))
             return f"{kept}{REDACTED}{after}"
 
         text = pattern.sub(replaced, text)

@@ -38,7 +38,8 @@ class CastVote:
 class Review:
     """One held content: exactly what came and, if a Modify applied, what would go on.
 
-    `matched` is the part that the policy matched, where that is not the whole.
+    `matched` is the part that the policy matched, where that is not the whole, and
+    `inside` are texts that it was shown and that do not stand in the content.
     `details` say, a line each, what else decides about what it does; `pid` asked, and
     it would be done in `cwd`. `deadline` is on the clock of the table, and `ends` the
     same as RFC 3339 has it; `timeout_action` is `block` or `allow`. `votes` are those
@@ -60,6 +61,7 @@ class Review:
     details: tuple[str, ...] = ()
     modified: bytes | None = None
     matched: bytes | None = None
+    inside: tuple[bytes, ...] = ()
     role: str | None = None
     cwd: str | None = None
     pid: int | None = None

@@ -79,6 +79,7 @@ class Reviews:
         details: tuple[str, ...] = (),
         modified: bytes | None = None,
         matched: bytes | None = None,
+        inside: tuple[bytes, ...] = (),
         timeout_action: str = "block",
         role: str | None = None,
         cwd: str | None = None,
@@ -111,6 +112,7 @@ class Reviews:
                 details=details,
                 modified=modified,
                 matched=matched,
+                inside=inside,
                 role=role,
                 cwd=cwd,
                 pid=pid,
@@ -207,6 +209,13 @@ class Reviews:
         with self._changed:
             if review := self._held.get(review_id):
                 self._held[review_id] = replace(review, votes=(*review.votes, vote))
+
+    def leave_to_person(self, review_id: str, timeout_action: str) -> None:
+        """Nobody else decides; from now on that is done when the time is up."""
+        with self._changed:
+            if review := self._held.get(review_id):
+                self._held[review_id] = replace(review, timeout_action=timeout_action)
+                self._changed.notify_all()
 
     def cancel(self, review_id: str) -> None:
         """Block what is held, because whoever asked has gone."""
@@ -311,6 +320,7 @@ class Reviews:
             review,
             content=review.content[:LONGEST_REMEMBERED],
             details=_beginning(review.details),
+            inside=(),
             modified=None if modified is None else modified[:LONGEST_REMEMBERED],
         )
         if len(self._over) > MOST_REMEMBERED:

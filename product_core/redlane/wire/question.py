@@ -178,7 +178,7 @@ def read_question(document: Document) -> Question:
     return Question(
         kind,
         context,
-        details=_texts(document, "details")[:_MOST_DETAILS],
+        details=_details(document),
         problem=_optional(document, "problem", str) or "",
         values=_count(document.get("values", 1)),
         parts=_parts(document.get("parts") or ()),
@@ -187,6 +187,12 @@ def read_question(document: Document) -> Question:
         recorded=_recorded(document) if kind is QuestionKind.RECORD else None,
         listed=_listed(document) if kind is QuestionKind.TOOLS else None,
     )
+
+
+def _details(document: Document) -> tuple[str, ...]:
+    """So many that a person reads them; the last tells that there are more."""
+    details = _texts(document, "details")
+    return details if len(details) <= _MOST_DETAILS else (*details[:_MOST_DETAILS], "…")
 
 
 def _origin(document: Document) -> Origin | None:

@@ -104,6 +104,11 @@ class ShellContent(Content):
         return self._analysed().commands
 
     @property
+    def history(self) -> bytes:
+        """What the same shell has run before."""
+        return self.before
+
+    @property
     def unknown_words(self) -> int:
         """The words in scripts that are known only when they run; 0 before a look."""
         return 0 if self._found is None else self._found.unknown_words
