@@ -54,14 +54,24 @@ def add_command(
 
 
 def add_group(
-    commands: Commands, name: str, *, summary: str, examples: str = ""
+    commands: Commands,
+    name: str,
+    *,
+    summary: str,
+    examples: str = "",
+    run: Run | None = None,
 ) -> Commands:
-    """Add a command that only holds others (`config check`); returns their place."""
+    """Add a command that only holds others (`config check`); returns their place.
+
+    With `run` it may also be given alone.
+    """
     parser = commands.add_parser(
         name, help=summary, description=_sentence(summary), epilog=_examples(examples)
     )
+    if run is not None:
+        parser.set_defaults(run=run)
     return parser.add_subparsers(
-        title="commands", metavar="COMMAND", required=True, parser_class=Parser
+        title="commands", metavar="COMMAND", required=run is None, parser_class=Parser
     )
 
 

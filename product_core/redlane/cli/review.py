@@ -2,24 +2,17 @@
 
 import argparse
 import sys
-from typing import Any
 
 from redlane.cli import exit_codes
-from redlane.cli.output import print_json, print_note, single_line
+from redlane.cli.output import print_json, print_note
 from redlane.cli.parser import Commands, add_command, add_group
+from redlane.cli.review_text import Review, headline, lines_of
 from redlane.cli.spans import span_of
-from redlane.cli.visible import visible
 from redlane.client import Client, operations
 from redlane.errors import UsageError
 from redlane.wire.limits import MOST_DECISION_SECONDS, MOST_DECISION_TIMES
 
 __all__ = ["register"]
-
-_LONGEST_PREVIEW = 100
-_SHOWN = (
-    *("id", "state", "session", "role", "context", "policy", "reason", "pid"),
-    *("created", "deadline", "by", "note"),
-)
 
 
 def register(commands: Commands) -> None:
@@ -27,14 +20,16 @@ def register(commands: Commands) -> None:
     group = add_group(
         commands,
         "review",
-        summary="decide what the yellow lane holds",
+        summary="decide what the yellow lane holds, on a terminal or by commands",
         examples="""
+            redlane review
             redlane review list
             redlane review show 4f2a90c1d2e3b4a5
             redlane review allow 4f2a90c1d2e3b4a5 --note 'only this once'
             redlane review allow 4f2a90c1d2e3b4a5 --for 10m
             redlane review block 4f2a90c1d2e3b4a5
         """,
+        run=_open,
     )
     listing = add_command(
         group,
@@ -111,7 +106,7 @@ def _list(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(reviews)
         return exit_codes.OK
-    alike: dict[str, list[dict[str, Any]]] = {}
+    alike: dict[str, list[Review]] = {}
     for review in reviews:
         alike.setdefault(review["subject"] or review["id"], []).append(review)
     for first, *others in alike.values():
@@ -120,61 +115,24 @@ def _list(arguments: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
-def _line(review: dict[str, Any]) -> str:
-    content = _preview(review["content"])
-    if review["matched"] is not None:
-        content = f"{_preview(review['matched'])} (in: {content})"
-    head = f"{review['id']}  {review['seconds_left']:.0f} s left, {review['context']}"
-    arguments = sum(each.startswith("$") for each in review["details"]) - 1
-    more = f" (and {arguments} arguments: see redlane review show)"
-    text = f"{content}{more if arguments > 0 else ''}"
-    return single_line(f"{head}, session {review['session']}: {text}")
-
-
-def _preview(text: str) -> str:
-    """The beginning, and how much there is."""
-    line = _one_line(text)
-    if len(line) <= _LONGEST_PREVIEW:
-        return line
-    return f"{line[:_LONGEST_PREVIEW]}… ({len(text)} characters)"
-
-
-def _one_line(text: str) -> str:
-    return visible(text).replace("\n", "⏎").replace("\t", " ")
+def _line(review: Review) -> str:
+    return f"{review['id']}  {review['seconds_left']:.0f} s left, {headline(review)}"
 
 
 def _show(arguments: argparse.Namespace) -> int:
     review = Client().send(operations.review(arguments.id))
     if arguments.json:
         print_json(review)
-        return exit_codes.OK
-    for name in _SHOWN:
-        if review[name] is not None:
-            sys.stdout.write(f"{name + ':':<11}{single_line(str(review[name]))}\n")
-    if review["seconds_left"] is not None:
-        action = f"then {review['timeout_action']}"
-        sys.stdout.write(f"{'left:':<11}{review['seconds_left']} s, {action}\n")
-    if review["matched"] is not None:
-        matched = single_line(_one_line(review["matched"]))
-        sys.stdout.write(f"{'matched:':<11}{matched}\n")
-    for vote in review["votes"]:
-        said = f"{vote['juror']} says {vote['vote']}: {vote['reason']}"
-        sys.stdout.write(f"{'vote:':<11}{single_line(_one_line(said))}\n")
-    for detail in review["details"]:
-        sys.stdout.write(f"{_one_line(detail)}\n")
-    _print_content("content", review["content"])
-    for text in review["inside"]:
-        _print_content("inside of it", text)
-    if review["modified"] is not None:
-        _print_content("what would go on in its place", review["modified"])
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in lines_of(review))
     return exit_codes.OK
 
 
-def _print_content(title: str, text: str) -> None:
-    """All of it, each line behind a bar, so that none can pass for one of ours."""
-    lines = visible(text).split("\n")
-    sys.stdout.write(f"{title} ({len(text)} characters, {len(lines)} lines):\n")
-    sys.stdout.writelines(f"| {line}\n" for line in lines)
+def _open(_arguments: argparse.Namespace) -> int:
+    # Imported on use: no other command needs a terminal's library.
+    from redlane.cli.review_screen import show_reviews  # noqa: PLC0415
+
+    return show_reviews()
 
 
 def _decide(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,123 @@
+"""How soon a person sees what is held, and how soon a key lets it run.
+
+`redlane review` runs on a terminal of its own. A command is held: the time until it
+stands on the screen, then the time from the key to the command's output, each against
+its bound.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import secrets
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from measure import duration, percentile, print_table, ratio
+
+RUNS = int(os.environ.get("BENCH_RUNS", "20"))
+SHOWN_WITHIN, RUN_WITHIN = 0.2, 0.1
+SCRIPTS = Path(sys.executable).parent
+POLICY = {"id": "held", "type": "Simple", "action": "Flag", "pattern": "please"}
+SETTINGS = {"review": {"timeout_seconds": 600}}
+SIZE = struct.pack("HHHH", 40, 120, 0, 0)
+
+
+@contextmanager
+def daemon(home: Path) -> Iterator[Mapping[str, str]]:
+    """A daemon that holds what says please; the environment of its clients."""
+    for name, document in (
+        ("policies/p.json", POLICY),
+        ("roles/r.json", {"name": "bench", "policies": ["held"]}),
+        ("settings.json", SETTINGS),
+    ):
+        path = home / ".redlane" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document))
+    environment = {"HOME": str(home), "PATH": os.defpath, "TERM": "xterm"}
+    redlane(environment, "start", "--role", "bench")
+    try:
+        yield environment
+    finally:
+        redlane(environment, "stop")
+
+
+def redlane(environment: Mapping[str, str], *words: str) -> None:
+    """Run a command that is no part of the table."""
+    command = [SCRIPTS / "redlane", *words]
+    subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, check=True)
+
+
+@contextmanager
+def screen(environment: Mapping[str, str]) -> Iterator[int]:
+    """`redlane review` on a terminal."""
+    pid, master = pty.fork()
+    if not pid:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, SIZE)
+        os.execve(SCRIPTS / "redlane", ["redlane", "review"], dict(environment))
+    try:
+        read_until(master, b"held")
+        yield master
+    finally:
+        os.close(master)
+        os.waitpid(pid, 0)
+
+
+def read_until(terminal: int, *texts: bytes) -> None:
+    """Read what is drawn, until one of these is among it."""
+    seen = b""
+    while not any(each in seen for each in texts):
+        if not select.select([terminal], [], [], 30)[0]:
+            sys.exit(f"{texts[0]!r} was not drawn: {seen[-500:]!r}")
+        seen += os.read(terminal, 65536)
+
+
+def once(environment: Mapping[str, str], terminal: int) -> list[float]:
+    """The seconds until one command is seen, and from the key until it has run."""
+    word = secrets.token_hex(16)
+    command = [SCRIPTS / "redlane-sh", "-c", f"echo please {word}"]
+    os.write(terminal, b"G")
+    start = time.perf_counter()
+    shell = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    # Of a line that was there in part only the rest is drawn.
+    read_until(terminal, *(word[at : at + 5].encode() for at in range(27)))
+    seen = time.perf_counter()
+    # What was not drawn yet is not allowed: the key is pressed until it counts.
+    keys = b"Ga"
+    while not select.select([shell.stdout], [], [], 0.005)[0]:
+        os.write(terminal, keys)
+        keys = b"a"
+    ran = time.perf_counter()
+    shell.communicate()
+    return [seen - start, ran - seen]
+
+
+def main() -> None:
+    """Print the middle and the worst of both, as shares of their bounds."""
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        with daemon(home) as environment, screen(environment) as terminal:
+            taken = [once(environment, terminal) for _ in range(RUNS)]
+    bounds = ("seen", SHOWN_WITHIN), ("run", RUN_WITHIN)
+    rows = [
+        (
+            *(step, duration(percentile(times, 50)), duration(max(times))),
+            *(duration(bound), ratio(max(times), bound)),
+        )
+        for (step, bound), times in zip(bounds, zip(*taken, strict=True), strict=True)
+    ]
+    print_table(("step", "p50", "worst", "bound", "of the bound"), rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""What `redlane review` shows and what its keys do, without the terminal.
+
+Nothing that a person has not chosen is ever decided: what is chosen stays so until they
+move on, also when it is over. It can be allowed once its end has been on the screen.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from redlane.cli.review_text import Review, headline, lines_of
+
+__all__ = ["Board", "Wish"]
+
+_FOR_A_WHILE = 600
+_LEAST_LIST, _LIST_SHARE = 3, 3
+_LEAST_HEIGHT, _LEAST_WIDTH = 12, 40
+_ENTER, _BACK, _ESCAPE = ("\n", "\r"), ("\b", "\x7f", "KEY_BACKSPACE"), "\x1b"
+_LONGEST_NOTE = 500
+_FAR = 1_000_000
+_MOVES = {
+    "KEY_DOWN": 1,
+    "j": 1,
+    "KEY_UP": -1,
+    "k": -1,
+    "KEY_END": _FAR,
+    "G": _FAR,
+    "KEY_HOME": -_FAR,
+    "g": -_FAR,
+}
+HELP = (
+    "up/down: choose  space: scroll  a: allow  t: allow for 10 minutes  b: block  "
+    "n: note  q: leave"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A decision that a key stands for; `seconds`: for the same so long as well."""
+
+    review: str
+    decision: str
+    note: str | None = None
+    seconds: int | None = None
+
+
+@dataclass(slots=True)
+class Board:
+    """The reviews that are held, the chosen one, and how far it was read."""
+
+    width: int = 80
+    height: int = 24
+    message: str = ""
+    leaves: bool = False
+    _reviews: dict[str, Review] = field(default_factory=dict)
+    _chosen: str | None = None
+    _scroll: int = 0
+    _read: set[str] = field(default_factory=set)
+    _note: str | None = None
+    _is_typing: bool = False
+
+    def update(self, reviews: Iterable[Review]) -> None:
+        """Show these; the chosen one stays where it was when it is over."""
+        fresh = {each["id"]: each for each in reviews}
+        if self._chosen is not None and self._chosen not in fresh:
+            gone = {
+                **self._reviews[self._chosen],
+                "state": "over",
+                "seconds_left": None,
+            }
+            kept = {
+                i: fresh.get(i, gone)
+                for i in self._reviews
+                if i in fresh or i == self._chosen
+            }
+            fresh = {**kept, **fresh}
+        self._reviews = fresh
+        self._read &= fresh.keys()
+        if self._chosen is None:
+            self._choose(next(iter(fresh), None))
+
+    def tick(self, seconds: float) -> None:
+        """So many seconds have passed."""
+        for each in self._reviews.values():
+            if each["seconds_left"] is not None:
+                each["seconds_left"] = max(
+                    0.0, round(each["seconds_left"] - seconds, 1)
+                )
+
+    def press(self, key: str) -> Wish | None:
+        """What a key asks for, by its letter or by the name that curses has for it."""
+        if self._is_typing:
+            self._type(key)
+            return None
+        self.message = ""
+        if key in _MOVES:
+            self._move(_MOVES[key])
+            return None
+        match key:
+            case "q" | "Q":
+                self.leaves = True
+            case " " | "KEY_NPAGE":
+                self._scroll_by(self._room() - 1)
+            case "KEY_PPAGE":
+                self._scroll_by(1 - self._room())
+            case "n":
+                self._is_typing, self._note = True, self._note or ""
+            case "a" | "t" | "b":
+                return self._wish(key)
+        return None
+
+    def decided(self, wish: Wish, message: str) -> None:
+        """Tell how a wish went, after which it is over; its note is used up."""
+        self.message, self._note = message, None
+        self._reviews[wish.review] |= {"state": "over", "seconds_left": None}
+
+    def rows(self) -> Iterator[tuple[str, bool]]:
+        """Every line of the screen from its top, and whether it is the chosen one."""
+        if self.height < _LEAST_HEIGHT or self.width < _LEAST_WIDTH:
+            yield "larger!"[: self.width], False
+            return
+        yield self._fit(f"redlane: {len(self._reviews)} held"), False
+        yield from self._listed()
+        yield "-" * self.width, False
+        detail = self._detail()
+        room = self._room()
+        end = self._scroll + room
+        if self._chosen is not None and end >= len(detail):
+            self._read.add(self._chosen)
+        shown = detail[self._scroll : end]
+        yield from ((line, False) for line in shown)
+        yield from (("", False) for _ in range(room - len(shown)))
+        yield self._fit(self._last_line(len(detail) - end)), False
+
+    def _listed(self) -> Iterator[tuple[str, bool]]:
+        """So many of the list that the chosen one is among them."""
+        ids, room = list(self._reviews), self._list_room()
+        place = ids.index(self._chosen) if self._chosen in self._reviews else 0
+        first = min(max(0, place - room // 2), max(0, len(ids) - room))
+        lines = list(islice(ids, first, first + room))
+        for each in lines:
+            review = self._reviews[each]
+            left = review["seconds_left"]
+            time = f"{left:>5.0f} s" if left is not None else f"{review['state']:>7}"
+            yield self._fit(f"{time}  {headline(review)}"), each == self._chosen
+        yield from (("", False) for _ in range(room - len(lines)))
+
+    def _detail(self) -> list[str]:
+        review = self._reviews.get(self._chosen or "")
+        if review is None:
+            return ["Nothing is held."]
+        return [
+            part for line in lines_of(review) for part in _wrapped(line, self.width)
+        ]
+
+    def _last_line(self, left: int) -> str:
+        if self._is_typing:
+            return f"note (Enter: keep, Escape: drop): {self._note}"
+        more = f"{left} lines more (space)  " if left > 0 else ""
+        note = f"note: {self._note}  " if self._note else ""
+        return self.message or f"{more}{note}{HELP}"
+
+    def _list_room(self) -> int:
+        return max(_LEAST_LIST, (self.height - 3) // _LIST_SHARE)
+
+    def _room(self) -> int:
+        """Lines for the chosen review: what title, list, rule and help leave."""
+        return max(2, self.height - 3 - self._list_room())
+
+    def _fit(self, line: str) -> str:
+        return next(_wrapped(line, self.width))
+
+    def _choose(self, review_id: str | None) -> None:
+        self._chosen, self._scroll, self._note = review_id, 0, None
+
+    def _move(self, by: int) -> None:
+        """To the one beside it; one that is over is left behind."""
+        ids = list(self._reviews)
+        if self._chosen is None or not ids:
+            return
+        place = ids.index(self._chosen)
+        is_over = self._reviews[self._chosen]["seconds_left"] is None
+        if is_over:
+            del self._reviews[self._chosen]
+            ids.pop(place)
+            by = min(by, 0)
+        at = min(max(0, place + by), len(ids) - 1)
+        self._choose(ids[at] if ids else None)
+
+    def _scroll_by(self, lines: int) -> None:
+        last = max(0, len(self._detail()) - self._room())
+        self._scroll = min(max(0, self._scroll + lines), last)
+
+    def _wish(self, key: str) -> Wish | None:
+        if self._chosen is None or self._reviews[self._chosen]["seconds_left"] is None:
+            self.message = "it is over: choose another one"
+            return None
+        if key == "b":
+            return Wish(self._chosen, "block", self._note or None)
+        if self._chosen not in self._read:
+            self.message = "there is more of it: read it to its end first (space)"
+            return None
+        seconds = _FOR_A_WHILE if key == "t" else None
+        return Wish(self._chosen, "allow", self._note or None, seconds)
+
+    def _type(self, key: str) -> None:
+        note = self._note or ""
+        if key in _ENTER or key == _ESCAPE:
+            self._is_typing = False
+            self._note = note if key in _ENTER else None
+        elif key in _BACK:
+            self._note = note[:-1]
+        elif len(key) == 1 and key.isprintable() and len(note) < _LONGEST_NOTE:
+            self._note = note + key
+
+
+def _wrapped(line: str, width: int) -> Iterator[str]:
+    """A line in pieces of at most so many columns."""
+    piece, used = "", 0
+    for letter in line.replace("\t", " "):
+        columns = 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        if used + columns > width:
+            yield piece
+            piece, used = "", 0
+        piece, used = piece + letter, used + columns
+    yield piece

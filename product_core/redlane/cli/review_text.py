@@ -1,0 +1,70 @@
+"""One review in lines, for a person who is to decide on exactly what stands there."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from redlane.cli.output import single_line
+from redlane.cli.visible import visible
+
+__all__ = ["headline", "lines_of"]
+
+_LONGEST_PREVIEW = 100
+_SHOWN = (
+    *("id", "state", "session", "role", "context", "policy", "reason", "pid"),
+    *("created", "deadline", "by", "note"),
+)
+
+Review = dict[str, Any]
+"""A review as the control API has it."""
+
+
+def headline(review: Review) -> str:
+    """What is held, in one line: the part that was flagged first."""
+    content = _preview(review["content"])
+    if review["matched"] is not None:
+        content = f"{_preview(review['matched'])} (in: {content})"
+    arguments = sum(each.startswith("$") for each in review["details"]) - 1
+    more = f" (and {arguments} arguments: see redlane review show)"
+    text = f"{content}{more if arguments > 0 else ''}"
+    return single_line(f"{review['context']}, session {review['session']}: {text}")
+
+
+def lines_of(review: Review) -> Iterator[str]:
+    """All of it; what a terminal would hide or obey is written out."""
+    for name in _SHOWN:
+        if review[name] is not None:
+            yield f"{name + ':':<11}{single_line(str(review[name]))}"
+    if review["seconds_left"] is not None:
+        left = f"{review['seconds_left']} s, then {review['timeout_action']}"
+        yield f"{'left:':<11}{left}"
+    if review["matched"] is not None:
+        yield f"{'matched:':<11}{single_line(_one_line(review['matched']))}"
+    for vote in review["votes"]:
+        said = f"{vote['juror']} says {vote['vote']}: {vote['reason']}"
+        yield f"{'vote:':<11}{single_line(_one_line(said))}"
+    for detail in review["details"]:
+        yield _one_line(detail)
+    yield from _content("content", review["content"])
+    for text in review["inside"]:
+        yield from _content("inside of it", text)
+    if review["modified"] is not None:
+        yield from _content("what would go on in its place", review["modified"])
+
+
+def _content(title: str, text: str) -> Iterator[str]:
+    """All of it, each line behind a bar, so that none can pass for one of ours."""
+    lines = visible(text).split("\n")
+    yield f"{title} ({len(text)} characters, {len(lines)} lines):"
+    yield from (f"| {line}" for line in lines)
+
+
+def _preview(text: str) -> str:
+    """The beginning, and how much there is."""
+    line = _one_line(text)
+    if len(line) <= _LONGEST_PREVIEW:
+        return line
+    return f"{line[:_LONGEST_PREVIEW]}… ({len(text)} characters)"
+
+
+def _one_line(text: str) -> str:
+    return visible(text).replace("\n", "⏎").replace("\t", " ")
