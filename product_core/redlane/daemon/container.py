@@ -97,10 +97,7 @@ def build(
     booted_since: bool,
 ) -> Container:
     """Join everything; `booted_since`: the machine started after the last daemon."""
-
-    def default_role() -> str | None:
-        return options.role or rules.loaded.settings.sevsh.default_role
-
+    default_role = partial(_default_role, options, rules)
     served = tenancy(is_system=paths.is_system)
     quota_key = served.quota_key or session_quota_key
     kept = _session_file(paths, booted_since=booted_since)
@@ -112,10 +109,8 @@ def build(
     sessions = _sessions(
         table, membership, reviews, rules, default_role, quota_key, held
     )
-    gate = _gate(rules, table, events, reviews, ConcurrencyLimit(quota_key=quota_key))
     pausing = Pausing(table, membership, lambda: rules.ruleset)
-    jury = Jury(lambda: rules.ruleset.match_types, reviews)
-    gate.consult = _consulting(jury, pausing)
+    gate = _gate(rules, table, events, reviews, quota_key, pausing)
     judging = JudgingService(gate, metrics)
     context = JudgingContext(gate, table, membership, reviews, judging)
     proxying = build_proxying(paths, environ, rules, served, context)
@@ -152,6 +147,10 @@ def build(
         changes=changes,
         reload=partial(_reload, rules, paths, metrics, changes, proxying),
     )
+
+
+def _default_role(options: Options, rules: Rules) -> str | None:
+    return options.role or rules.loaded.settings.sevsh.default_role
 
 
 def _rendering(
@@ -203,7 +202,8 @@ def _gate(
     table: SessionTable,
     events: EventFeed,
     reviews: Reviews,
-    places: ConcurrencyLimit,
+    quota_key: QuotaKey,
+    pausing: Pausing,
 ) -> Gate:
     gate = Gate(
         lambda: rules.ruleset,
@@ -211,8 +211,10 @@ def _gate(
         events,
         reviews,
         lambda: rules.loaded.settings.review,
-        places=places,
+        places=ConcurrencyLimit(quota_key=quota_key),
     )
+    jury = Jury(lambda: rules.ruleset.match_types, reviews)
+    gate.consult = _consulting(jury, pausing)
     gate.scan_settings = lambda: rules.loaded.settings.inbound_scan
     return gate
 
