@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Any
 
+from redlane.engine.boundary import one_line
 from redlane.model.content import Content, Reader
 from redlane.model.policy import Action
 from redlane.model.verdict import Decision, Verdict
@@ -16,7 +17,7 @@ from redlane.state.review import Review, ReviewState
 __all__ = ["NO_MORE", "Circumstances", "decided", "inside_of", "subject_of", "told_of"]
 
 
-_MOST_INSIDE = 64 * 1024
+_MOST_INSIDE, _MOST_TEXTS = 64 * 1024, 200
 _MORE = "…".encode()
 
 
@@ -72,10 +73,11 @@ def _parts_of(content: Content) -> tuple[bytes, ...]:
 
 
 def inside_of(contents: Sequence[Content]) -> tuple[bytes, ...]:
-    """What a Flag sees that does not stand in the first content as it came.
+    """What a Flag sees besides the first content as it came.
 
-    That is what scripts and encodings hold, and what a shell has run before; the last
-    is `…` where there is more than people read.
+    That are its commands one by one, what scripts and encodings hold, and what a shell
+    has run before; the last is `…` where there is more than people read. Nothing is
+    left out for standing in the content: it may stand in a comment there.
     """
     data = contents[0].data if contents else b""
     found: dict[bytes, None] = {}
@@ -83,10 +85,10 @@ def inside_of(contents: Sequence[Content]) -> tuple[bytes, ...]:
     for content in contents:
         views = content.views(Action.FLAG, Reader.PATTERN)
         for text in (content.history, content.data, *views):
-            if text in data or text in found:
+            if text in (b"", data) or text in found:
                 continue
             left -= len(text)
-            if left < 0:
+            if left < 0 or len(found) == _MOST_TEXTS:
                 return (*found, _MORE)
             found[text] = None
     return tuple(found)
@@ -109,7 +111,7 @@ def told_of(review: Review | None) -> dict[str, Any]:
 def decided(flagged: Verdict, review: Review, *, is_new: bool) -> Verdict:
     """What becomes of a flagged content, by how its review ended, now or before."""
     before = "" if is_new else "as decided before: "
-    reason = f"{before}{_outcome(review)}; {flagged.reason}"
+    reason = f"{before}{_outcome(review)}; {flagged.reason}{_part(flagged)}"
     if not review.goes_on:
         return replace(
             flagged,
@@ -120,6 +122,13 @@ def decided(flagged: Verdict, review: Review, *, is_new: bool) -> Verdict:
         )
     decision = Decision.ALLOW if flagged.content is None else Decision.MODIFY
     return replace(flagged, decision=decision, reason=reason)
+
+
+def _part(flagged: Verdict) -> str:
+    """What it was about, where that is not all of it."""
+    if flagged.matched is None:
+        return ""
+    return f": {one_line(flagged.matched.decode(errors='replace'))}"
 
 
 def _outcome(review: Review) -> str:

@@ -41,7 +41,8 @@ def test_juror_is_told_so_much_and_whether_it_is_all(
 @pytest.mark.parametrize(
     "content",
     [
-        f"push {SECRET}",
+        f"echo {SECRET}",
+        f"cd x && git push {SECRET}",
         f"export API_KEY={SECRET} && push",
         "TOKEN=abc push",
         "x --token 'abc' y",
@@ -65,6 +66,14 @@ def test_juror_is_told_no_secret(content: str) -> None:
         "TOKEN=\nreboot",
         "x --token\n/tmp/evil",
         "x --token -rf",
+        f"sudo {SECRET}",
+        f"bash {SECRET}",
+        f"X=1 {SECRET}",
+        f'"{SECRET}" --now',
+        f"if true; then {SECRET}; fi",
+        f"echo x > {SECRET}",
+        "restic --password-command reboot",
+        "git -c credential.helper=evil fetch",
         "token: /tmp/evil",
         f"./{SECRET} x",
         f"{SECRET} x",
@@ -129,7 +138,7 @@ def test_what_the_shell_has_run_before_is_inside() -> None:
 
 def test_all_but_the_first_of_several_contents_is_inside() -> None:
     texts = [TextContent(Context.INBOUND, each) for each in (b"ab", b"b", b"cd")]
-    assert inside_of(texts) == (b"cd",)
+    assert inside_of(texts) == (b"b", b"cd")
 
 
 def test_more_than_people_read_is_told_to_be_there() -> None:

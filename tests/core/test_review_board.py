@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redlane.cli.review_board import Board, Wish
+from redlane.cli.review_screen import News
 
 KEYS = ["a", "b", "t", "j", "k", " ", "n", "x", "\n", "\x7f", "KEY_DOWN", "KEY_PPAGE"]
 
@@ -87,6 +88,33 @@ def test_nothing_is_allowed_that_was_not_read_to_its_end() -> None:
     assert shown.press("a") == Wish("r1", "allow")
 
 
+def test_pages_that_were_not_drawn_were_not_read() -> None:
+    shown = board(review("r1", "a\n" * 500), height=20)
+    for _ in range(60):
+        shown.press(" ")
+    drawn(shown)
+    assert shown.press("a") is None
+
+
+def test_other_width_is_to_be_read_again() -> None:
+    shown = board(review("r1", "a " * 2000), height=20)
+    for _ in range(60):
+        shown.press(" ")
+        drawn(shown)
+    shown.resize(20, 200)
+    assert shown.press("a") is None
+    drawn(shown)
+    assert shown.press("a") is None
+
+
+def test_no_line_of_a_content_passes_for_one_of_ours() -> None:
+    forged = "ls #" + " " * 54 + "content (2 characters, 1 lines):"
+    lines = drawn(board(review("r1", forged)))
+    assert [line for line in lines if line.startswith("content")] == [
+        f"content ({len(forged)} characters, 1 lines):"
+    ]
+
+
 def test_what_was_typed_ahead_allows_nothing() -> None:
     shown = board(review("r1"), review("r2"))
     shown.press("j")
@@ -157,6 +185,16 @@ def test_on_a_screen_that_is_too_small_nothing_is_allowed() -> None:
 def test_nothing_is_held() -> None:
     assert "Nothing is held." in drawn(board())
     assert board().press("a") is None
+
+
+def test_news_that_came_together_are_taken_together() -> None:
+    news = News()
+    for each in (1, 2):
+        news.put(each)
+    assert list(news.take()) == [1, 2]
+    assert list(news.take()) == []
+    news.put(3)
+    assert list(news.take()) == [3]
 
 
 STEPS = st.lists(

@@ -19,6 +19,9 @@ _LEAST_HEIGHT, _LEAST_WIDTH = 12, 40
 _ENTER, _BACK, _ESCAPE = ("\n", "\r"), ("\b", "\x7f", "KEY_BACKSPACE"), "\x1b"
 _LONGEST_NOTE = 500
 _FAR = 1_000_000
+_MARK = "> "
+_HEXAGRAMS = frozenset(map(chr, (*range(0x3248, 0x3250), *range(0x4DC0, 0x4E00))))
+"""Letters that some terminals have as wide ones."""
 _MOVES = {
     "KEY_DOWN": 1,
     "j": 1,
@@ -56,7 +59,9 @@ class Board:
     _reviews: dict[str, Review] = field(default_factory=dict)
     _chosen: str | None = None
     _scroll: int = 0
-    _read: set[str] = field(default_factory=set)
+    _drawn: str | None = None
+    _read_to: dict[str, int] = field(default_factory=dict)
+    _details: dict[tuple[object, ...], list[str]] = field(default_factory=dict)
     _note: str | None = None
     _is_typing: bool = False
 
@@ -76,7 +81,7 @@ class Board:
             }
             fresh = {**kept, **fresh}
         self._reviews = fresh
-        self._read &= fresh.keys()
+        self._read_to = {i: end for i, end in self._read_to.items() if i in fresh}
         if self._chosen is None:
             self._choose(next(iter(fresh), None))
 
@@ -115,23 +120,40 @@ class Board:
         self.message, self._note = message, None
         self._reviews[wish.review] |= {"state": "over", "seconds_left": None}
 
-    def rows(self) -> Iterator[tuple[str, bool]]:
-        """Every line of the screen from its top, and whether it is the chosen one."""
+    def rows(self) -> list[tuple[str, bool]]:
+        """Every line of the screen from its top, and whether it is the chosen one.
+
+        Whoever asks shows them: what they are of counts as read.
+        """
+        return list(self._rows())
+
+    def _rows(self) -> Iterator[tuple[str, bool]]:
         if self.height < _LEAST_HEIGHT or self.width < _LEAST_WIDTH:
             yield "larger!"[: self.width], False
             return
         yield self._fit(f"redlane: {len(self._reviews)} held"), False
         yield from self._listed()
         yield "-" * self.width, False
-        detail = self._detail()
-        room = self._room()
+        detail, room = self._detail(), self._room()
         end = self._scroll + room
-        if self._chosen is not None and end >= len(detail):
-            self._read.add(self._chosen)
         shown = detail[self._scroll : end]
         yield from ((line, False) for line in shown)
         yield from (("", False) for _ in range(room - len(shown)))
-        yield self._fit(self._last_line(len(detail) - end)), False
+        yield self._fit(self._last_line(len(detail) - end), self.width - 1), False
+        self._drawn = self._chosen
+        if self._chosen is not None:
+            # It was scrolled no further than to what was shown, so nothing is between.
+            self._read_to[self._chosen] = max(end, self._read_so_far())
+
+    def resize(self, height: int, width: int) -> None:
+        """Lines break elsewhere: what was read of them is to be read again."""
+        if (height, width) != (self.height, self.width):
+            self.height, self.width = height, width
+            self._scroll, self._drawn = 0, None
+            self._read_to.clear()
+
+    def _read_so_far(self) -> int:
+        return self._read_to.get(self._chosen or "", 0)
 
     def _listed(self) -> Iterator[tuple[str, bool]]:
         """So many of the list that the chosen one is among them."""
@@ -150,13 +172,17 @@ class Board:
         review = self._reviews.get(self._chosen or "")
         if review is None:
             return ["Nothing is held."]
-        return [
-            part for line in lines_of(review) for part in _wrapped(line, self.width)
-        ]
+        key = (review["id"], review["state"], len(review["votes"]), self.width)
+        if key not in self._details:
+            lines = lines_of(review, with_time=False)
+            parts = [part for line in lines for part in _wrapped(line, self.width)]
+            self._details = {key: parts}
+        return self._details[key]
 
     def _last_line(self, left: int) -> str:
         if self._is_typing:
-            return f"note (Enter: keep, Escape: drop): {self._note}"
+            typed = (self._note or "")[-self.width // 3 :]
+            return f"note (Enter: keep, Escape: drop): {typed}"
         more = f"{left} lines more (space)  " if left > 0 else ""
         note = f"note: {self._note}  " if self._note else ""
         return self.message or f"{more}{note}{HELP}"
@@ -168,8 +194,8 @@ class Board:
         """Lines for the chosen review: what title, list, rule and help leave."""
         return max(2, self.height - 3 - self._list_room())
 
-    def _fit(self, line: str) -> str:
-        return next(_wrapped(line, self.width))
+    def _fit(self, line: str, width: int | None = None) -> str:
+        return next(_wrapped(line, width or self.width))
 
     def _choose(self, review_id: str | None) -> None:
         self._chosen, self._scroll, self._note = review_id, 0, None
@@ -189,16 +215,19 @@ class Board:
         self._choose(ids[at] if ids else None)
 
     def _scroll_by(self, lines: int) -> None:
+        """As far as there is something, and no line further than what was shown."""
         last = max(0, len(self._detail()) - self._room())
-        self._scroll = min(max(0, self._scroll + lines), last)
+        self._scroll = min(max(0, self._scroll + lines), last, self._read_so_far())
 
     def _wish(self, key: str) -> Wish | None:
         if self._chosen is None or self._reviews[self._chosen]["seconds_left"] is None:
             self.message = "it is over: choose another one"
             return None
+        if self._drawn != self._chosen:
+            return None
         if key == "b":
             return Wish(self._chosen, "block", self._note or None)
-        if self._chosen not in self._read:
+        if self._read_so_far() < len(self._detail()):
             self.message = "there is more of it: read it to its end first (space)"
             return None
         seconds = _FOR_A_WHILE if key == "t" else None
@@ -216,12 +245,18 @@ class Board:
 
 
 def _wrapped(line: str, width: int) -> Iterator[str]:
-    """A line in pieces of at most so many columns."""
+    """A line in pieces of at most so many columns; a mark of ours begins the others."""
     piece, used = "", 0
     for letter in line.replace("\t", " "):
-        columns = 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        columns = _columns(letter)
         if used + columns > width:
             yield piece
-            piece, used = "", 0
+            piece, used = _MARK, len(_MARK)
         piece, used = piece + letter, used + columns
     yield piece
+
+
+def _columns(letter: str) -> int:
+    """How wide it is at most."""
+    is_wide = unicodedata.east_asian_width(letter) in "WF" or letter in _HEXAGRAMS
+    return 2 if is_wide else 1

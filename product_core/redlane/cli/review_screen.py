@@ -1,11 +1,14 @@
 """`redlane review` on a terminal: what is held, as it comes, and a key to decide it."""
 
 import curses
+import locale
 import os
 import select
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -15,9 +18,10 @@ from redlane.client import Client, operations
 from redlane.client.following import ReviewFollower
 from redlane.errors import DaemonError, UsageError
 
-__all__ = ["show_reviews"]
+__all__ = ["News", "show_reviews"]
 
 _TICK_SECONDS = 1.0
+_ENDS_A_BURST = ("\x1b", "\n", "\r")
 
 
 def show_reviews() -> int:
@@ -25,6 +29,12 @@ def show_reviews() -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "`redlane review` wants a terminal: elsewhere say list, show, allow, block"
+        )
+    locale.setlocale(locale.LC_CTYPE, "")
+    if locale.nl_langinfo(locale.CODESET) != "UTF-8":
+        raise UsageError(
+            "`redlane review` wants a locale of UTF-8, such as LC_ALL=C.UTF-8: in "
+            "others letters would be missing"
         )
     client = Client()
     first = client.send(operations.reviews())["reviews"]
@@ -36,6 +46,27 @@ def show_reviews() -> int:
     return exit_codes.OK
 
 
+class News:
+    """What has come, put by one thread and taken by another, that polls `bell`."""
+
+    def __init__(self) -> None:
+        """Nothing has come."""
+        self.bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._news: SimpleQueue[Any] = SimpleQueue()
+
+    def put(self, news: object) -> None:
+        """Have it taken soon."""
+        self._news.put(news)
+        os.eventfd_write(self.bell, 1)
+
+    def take(self) -> Iterator[Any]:
+        """All that has come since the last time."""
+        with suppress(BlockingIOError):  # nobody has rung
+            os.eventfd_read(self.bell)
+        while not self._news.empty():
+            yield self._news.get()
+
+
 class _Screen:
     """The terminal, and what comes from it and from the daemon."""
 
@@ -43,17 +74,17 @@ class _Screen:
         self._client = client
         self._board = Board()
         self._board.update(first)
-        self._news: SimpleQueue[Any] = SimpleQueue()
-        self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._news = News()
 
     def run(self, window: "curses.window") -> None:
         """Draw, wait for a key, for news or for a second to pass, and so on."""
-        curses.curs_set(0)
+        with suppress(curses.error):  # not every terminal can
+            curses.curs_set(0)
         window.nodelay(True)  # noqa: FBT003  # the library's
         threading.Thread(target=self._follow, daemon=True).start()
         poll = select.poll()
         poll.register(sys.stdin, select.POLLIN)
-        poll.register(self._bell, select.POLLIN)
+        poll.register(self._news.bell, select.POLLIN)
         last = time.monotonic()
         while not self._board.leaves:
             self._draw(window)
@@ -70,18 +101,12 @@ class _Screen:
         """Have each change put where `run` finds it."""
         try:
             for answer in self._client.follow(ReviewFollower()):
-                self._tell(answer)
+                self._news.put(answer)
         except DaemonError as error:
-            self._tell(error)
-
-    def _tell(self, news: object) -> None:
-        self._news.put(news)
-        os.eventfd_write(self._bell, 1)
+            self._news.put(error)
 
     def _take_news(self) -> None:
-        while not self._news.empty():
-            os.eventfd_read(self._bell)
-            news = self._news.get()
+        for news in self._news.take():
             if isinstance(news, DaemonError):
                 raise news
             self._board.update(news["reviews"])
@@ -96,6 +121,9 @@ class _Screen:
             wish = self._board.press(name)
             if wish is not None:
                 self._decide(wish)
+            if wish is not None or name in _ENDS_A_BURST:
+                curses.flushinp()  # what was pasted or typed ahead decides nothing
+                return
 
     def _decide(self, wish: Wish) -> None:
         wanted = operations.decide(
@@ -111,7 +139,7 @@ class _Screen:
         self._board.decided(wish, told)
 
     def _draw(self, window: "curses.window") -> None:
-        self._board.height, self._board.width = window.getmaxyx()
+        self._board.resize(*window.getmaxyx())
         window.erase()
         for number, (line, is_chosen) in enumerate(self._board.rows()):
             style = curses.A_REVERSE if is_chosen else curses.A_NORMAL
@@ -119,5 +147,6 @@ class _Screen:
                 break
             # The last column of the last line cannot be written without scrolling.
             is_last = number == self._board.height - 1
-            window.addnstr(number, 0, line, self._board.width - is_last, style)
+            with suppress(curses.error):  # where this and curses count letters apart
+                window.addnstr(number, 0, line, self._board.width - is_last, style)
         window.refresh()

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from redlane.cli.output import single_line
-from redlane.cli.visible import visible
+from redlane.cli.visible import visible, without_gaps
 
 __all__ = ["headline", "lines_of"]
 
-_LONGEST_PREVIEW = 100
+_LONGEST_PREVIEW, _NARROW = 100, 70
 _SHOWN = (
     *("id", "state", "session", "role", "context", "policy", "reason", "pid"),
     *("created", "deadline", "by", "note"),
@@ -29,12 +29,12 @@ def headline(review: Review) -> str:
     return single_line(f"{review['context']}, session {review['session']}: {text}")
 
 
-def lines_of(review: Review) -> Iterator[str]:
+def lines_of(review: Review, *, with_time: bool = True) -> Iterator[str]:
     """All of it; what a terminal would hide or obey is written out."""
     for name in _SHOWN:
         if review[name] is not None:
             yield f"{name + ':':<11}{single_line(str(review[name]))}"
-    if review["seconds_left"] is not None:
+    if with_time and review["seconds_left"] is not None:
         left = f"{review['seconds_left']} s, then {review['timeout_action']}"
         yield f"{'left:':<11}{left}"
     if review["matched"] is not None:
@@ -52,16 +52,20 @@ def lines_of(review: Review) -> Iterator[str]:
 
 
 def _content(title: str, text: str) -> Iterator[str]:
-    """All of it, each line behind a bar, so that none can pass for one of ours."""
+    """All of it, each line behind a bar, so that none can pass for one of ours.
+
+    Nor can what a terminal makes of a long line: there gaps are written out.
+    """
     lines = visible(text).split("\n")
     yield f"{title} ({len(text)} characters, {len(lines)} lines):"
-    yield from (f"| {line}" for line in lines)
+    for line in lines:
+        yield f"| {line if len(line) <= _NARROW else without_gaps(line)}"
 
 
 def _preview(text: str) -> str:
     """The beginning, and how much there is."""
-    line = _one_line(text)
-    if len(line) <= _LONGEST_PREVIEW:
+    line = _one_line(text[: _LONGEST_PREVIEW + 1])
+    if len(text) <= _LONGEST_PREVIEW and len(line) <= _LONGEST_PREVIEW:
         return line
     return f"{line[:_LONGEST_PREVIEW]}… ({len(text)} characters)"
 

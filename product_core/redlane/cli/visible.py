@@ -9,7 +9,7 @@ import unicodedata
 
 from redlane.model.unseen import first_unseen
 
-__all__ = ["on_one_line", "shortened", "visible"]
+__all__ = ["on_one_line", "shortened", "visible", "without_gaps"]
 
 _LONGEST = 80
 _GAP = re.compile(" {9,}")
@@ -23,7 +23,7 @@ def visible(text: str) -> str:
     A backslash stays one: what is written out is set in ⟨⟩, which are doubled where
     they come in the text itself.
     """
-    return "".join(map(_shown, text))
+    return text.translate({ord(each): _shown(each) for each in set(text)})
 
 
 def on_one_line(text: str) -> str:
@@ -31,7 +31,13 @@ def on_one_line(text: str) -> str:
 
     A terminal breaks lines: after enough spaces anything begins one.
     """
-    line = visible(text).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
+    return without_gaps(
+        visible(text).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
+    )
+
+
+def without_gaps(line: str) -> str:
+    """A line whose long runs of spaces are written out."""
     return _GAP.sub(lambda found: f"⟨{len(found[0])} spaces⟩", line)
 
 

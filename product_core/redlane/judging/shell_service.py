@@ -160,7 +160,7 @@ def _is_open(asked: HeldCommand, judgement: Judgement) -> bool:
     verdict = judgement.verdict
     is_seen = judgement.review and judgement.decided_by != Decider.JURY
     is_as_it_was = verdict.decision is Decision.ALLOW and not is_seen
-    if is_as_it_was and verdict.policy is not None:
+    if is_as_it_was and not judgement.review and verdict.policy is not None:
         return False
     return bool(asked.unknown_words) or (asked.is_open and is_as_it_was)
 

@@ -28,7 +28,10 @@ _OPEN = re.compile("[*?[`$\ufffd]|^~[^/]")
 """What makes a word stand for other ones, or for bytes that are not known here."""
 _VALUE = re.compile(rb"(?:<\s*|=)[\"']?([^\s;|&<>()\"']+)")
 """What is read as input, or assigned: no words of a command."""
-_LETTERS = re.compile("-[A-Za-z]{1,4}")
+_LETTERS = re.compile("-[A-Za-z]{1,20}")
+_QUOTED = re.compile(rb"(?:<\s*|=)[^\s;|&<>()]*[\"'\\]")
+"""A value with quotes in it: which name that is, is not worked out here."""
+_LISTS = re.compile("[:,]")
 _STEERING = frozenset({"PATH", "HOME"})
 """They say what a name is the name of; their values are taken as they came."""
 
@@ -80,6 +83,7 @@ class _Look:
         """The regular files that words name, in each directory that words name."""
         names = self._few(_names_of(content), _MOST_NAMES)
         self.more |= any(map(_OPEN.search, names))
+        self.more |= bool(_QUOTED.search(content.data))
         relative = [each for each in names if not each.startswith(("/", "~"))]
         for top in self._tops:  # those that are found in one come to its end
             for name in relative if top else names:
@@ -176,8 +180,11 @@ def _names_in(word: str) -> Iterator[str]:
     """
     letters = _LETTERS.match(word)
     options = (word[at:] for at in range(2, letters.end() + 1)) if letters else ()
-    for each in filter(None, (word, *options, word.partition("=")[2])):
+    value = word.partition("=")[2]
+    for each in filter(None, (word, *options, value)):
         yield each
+        if _LISTS.search(each):
+            yield from filter(None, _LISTS.split(each))
         if each.startswith("@"):
             yield each[1:]
         if each.startswith("~"):

@@ -13,7 +13,6 @@ MOST_TOLD = 64 * 1024
 """The most bytes of a content that jurors are told, and of its details."""
 
 _OVERHANG = 4 * 1024
-_LONGEST_NAME = 40
 _SECRET = re.compile(
     rf"""\\*["']?(?:(?:Bearer|Basic)\ )?
     (?:[A-Za-z0-9]|{re.escape(REDACTED)})(?:{re.escape(REDACTED)}|[\w+=.:%@-])*
@@ -25,10 +24,15 @@ _JOINED = re.compile(
     r"""(?:[=:]|://|["']\s?:\ ?|:\ |(?<=\s)--?[\w.-]+\ )\Z""", re.VERBOSE | re.ASCII
 )
 """What stands between a name and its secret within one word, one header or option."""
-_COMMAND_PLACE = re.compile(r"(?:^|[\n;|&(){}`!/.@])[ \t]*\Z", re.ASCII)
-"""Where a shell would start whatever comes next, or where a path goes on."""
-_FILE_NAME = re.compile(r"file|path|dir|\s-u|--user|--proxy-user", re.IGNORECASE)
-"""Names of options whose values are not what is secret, or not surely."""
+_OTHER_NAME = re.compile(
+    r"file|path|dir|command|cmd|helper|program|exec|process|host|server|url|plugin|izer"
+    r"|^-u|^--user|^--proxy-user",
+    re.IGNORECASE,
+)
+"""Names of options and variables whose values are not what is secret, or not surely."""
+_PART_OF_SHELL = re.compile(r"[\n;|&(){}`]")
+_TALKERS = frozenset({"curl", "echo", "export", "gh", "git", "printf", "wget"})
+"""Programs whose arguments are no commands, no scripts and no packages."""
 
 
 def request_of(review: Review) -> ReviewRequest:
@@ -84,7 +88,10 @@ def _is_surely_secret(hidden: Hidden) -> bool:
     before = hidden.before
     if not _SECRET.fullmatch(hidden.secret):
         return False
-    if hidden.by_form:
-        return not _COMMAND_PLACE.search(before)
-    is_joined = _JOINED.search(before)
-    return bool(is_joined) and not _FILE_NAME.search(before[-_LONGEST_NAME:])
+    if _JOINED.search(before):
+        name = before.rsplit(None, 1)[-1]
+        return not _OTHER_NAME.search(name)
+    *_, part = _PART_OF_SHELL.split(before)
+    words = part.split()
+    is_argument = part.endswith(" ") and bool(words) and words[0] in _TALKERS
+    return hidden.by_form and is_argument and words[-1][-1] not in "<>"

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from weakref import WeakValueDictionary
 
-from redlane.errors import UsageError
+from redlane.errors import RedlaneError
 from redlane.membership.resolver import MembershipResolver
 from redlane.membership.trees import continue_tree, stop_tree
 from redlane.policies.ruleset import RuleSet
+from redlane.processes import Process
+from redlane.state.owners import owner_of
 from redlane.state.review import Review
 from redlane.state.sessions import SessionTable
 
@@ -57,11 +59,11 @@ class Pausing:
             return
         with self._lock:
             turn = self._turns.setdefault(review.session, _Turn())
-        with turn.lock:
-            turn.held += 1
-            if turn.held == 1:
-                self._pause(review.session)
         try:
+            with turn.lock:
+                turn.held += 1
+                if turn.held == 1 and self._table.pause(review.session):
+                    self._signal(review.session, stop_tree)
             yield
         finally:
             with turn.lock:
@@ -74,20 +76,20 @@ class Pausing:
         for session in self._table.list():
             self._resume(session.id)
 
-    def _pause(self, session_id: str) -> None:
-        session = self._table.get(session_id)
-        if session is None or session.frozen:
-            return
-        with suppress(UsageError):  # it has ended
-            self._table.freeze(session_id, paused=True)
-            if not self._membership.signal(session_id, stop_tree, session.owner):
-                _log.warning("session %s: not all processes stopped", session_id)
-
     def _resume(self, session_id: str) -> None:
-        session = self._table.get(session_id)
-        if session is None or not session.paused:
+        if not self._table.resume(session_id):
             return
-        with suppress(UsageError):  # it has ended
-            self._table.unfreeze(session_id)
-            if not self._membership.signal(session_id, continue_tree, session.owner):
-                _log.warning("session %s: not all processes go on", session_id)
+        self._signal(session_id, continue_tree)
+        session = self._table.get(session_id)
+        if session is not None and session.frozen:  # a person has, meanwhile
+            self._signal(session_id, stop_tree)
+
+    def _signal(
+        self, session_id: str, how: Callable[[Process, int | None], bool]
+    ) -> None:
+        """Stop or continue its processes; what fails at that is only told."""
+        done = False
+        with suppress(RedlaneError):
+            done = self._membership.signal(session_id, how, owner_of(session_id))
+        if not done:
+            _log.warning("session %s: not all processes were signalled", session_id)

@@ -27,7 +27,7 @@ REDACTED = "[redacted]"
 LONGEST_EXCERPT = 2_000
 """How many characters of a content an event keeps."""
 
-_CONTEXT = 80
+_CONTEXT = 200
 """How many characters before a secret tell where it stands."""
 
 _OVERHANG = 4_096

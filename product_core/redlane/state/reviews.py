@@ -209,6 +209,7 @@ class Reviews:
         with self._changed:
             if review := self._held.get(review_id):
                 self._held[review_id] = replace(review, votes=(*review.votes, vote))
+                self._changed.notify_all()
 
     def leave_to_person(self, review_id: str, timeout_action: str) -> None:
         """Nobody else decides; from now on that is done when the time is up."""

@@ -184,9 +184,28 @@ class SessionTable:
         """Judge the session under another role from now on."""
         return self._change(session_id, role=role)
 
-    def freeze(self, session_id: str, *, paused: bool = False) -> Session:
+    def freeze(self, session_id: str) -> Session:
         """Block everything that the session asks until it is unfrozen."""
-        return self._change(session_id, frozen=True, paused=paused)
+        return self._change(session_id, frozen=True, paused=False)
+
+    def pause(self, session_id: str) -> bool:
+        """Freeze it until `resume`; whether it ran, and was not frozen already."""
+        with self._lock:
+            session = self._sessions.get(session_id)
+            runs = session is not None and session.state is SessionState.RUNNING
+            if session is None or not runs or session.frozen:
+                return False
+            self._put(replace(session, frozen=True, paused=True))
+            return True
+
+    def resume(self, session_id: str) -> bool:
+        """Unfreeze what `pause` froze, unless a person has frozen it since."""
+        with self._lock:
+            session = self._sessions.get(session_id)
+            if session is None or not session.paused:
+                return False
+            self._put(replace(session, frozen=False, paused=False))
+            return session.state is SessionState.RUNNING
 
     def unfreeze(self, session_id: str) -> Session:
         """Judge what the session asks again."""

@@ -56,7 +56,7 @@ class ReviewCollection:
     def _revision(self, caller: Caller) -> str:
         """Another text whenever the caller would see another list."""
         seen = "".join(
-            f"{each.id} {each.state} {len(each.votes)} "
+            f"{each.id} {each.state} {len(each.votes)} {each.timeout_action} "
             for each in self._seen(caller, over=True)
         )
         return hashlib.sha256(seen.encode()).hexdigest()[:16]
