@@ -284,6 +284,13 @@ def decided(machine: Machine, text: str) -> Mapping[str, object]:
     return ask(machine, "/api/analyze", asked).body
 
 
+def test_review_shows_what_is_held_on_a_terminal(machine: Machine) -> None:
+    on_terminal = ("script", "-qec", "redlane review", "/dev/null")
+    environment = {"LC_ALL": "C.UTF-8", "TERM": "xterm"}
+    shown = machine.run(on_terminal, env=environment, stdin="q").stdout
+    assert "Nothing is held" in shown
+
+
 def jury(machine: Machine, *jurors: object) -> None:
     """Have these decide alone what is held, or nobody."""
     settings = json.loads(machine.read("/etc/redlane/settings.json"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from redlane.model.field import Kind
 from redlane.model.problem import Severity
-from redlane.model.settings import SETTINGS, Juror, Settings
+from redlane.model.settings import SETTINGS, Juror, Settings, Webhook
 from redlane.policies.settings import parse_settings
 
 
@@ -73,6 +73,11 @@ GOOD: dict[str, tuple[str, Any, Any]] = {
                 {"url": "http://[::1]:8/", "model": "m", "key_file": __file__},
             ),
         ),
+    ),
+    "webhook": (
+        "review.webhook",
+        {"url": "https://h/", "secret": "s"},
+        Webhook("https://h/", "s"),
     ),
     "listen": ("proxy.listen", "[::1]:8080", "[::1]:8080"),
     "port": ("proxy.listen", "localhost:65535", "localhost:65535"),

@@ -40,6 +40,7 @@ from redlane.state.quota_keys import QuotaKey, session_quota_key
 from redlane.state.review import Review
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import DEFAULT_SESSION, SessionState, SessionTable
+from redlane.webhook import Webhooks
 
 __all__ = ["Container", "build"]
 
@@ -214,17 +215,21 @@ def _gate(
         places=ConcurrencyLimit(quota_key=quota_key),
     )
     jury = Jury(lambda: rules.ruleset.match_types, reviews)
-    gate.consult = _consulting(jury, pausing)
+    gate.consult = _consulting(jury, pausing, Webhooks(reviews))
     gate.scan_settings = lambda: rules.loaded.settings.inbound_scan
     return gate
 
 
-def _consulting(jury: Jury, pausing: Pausing) -> Consult:
+def _consulting(jury: Jury, pausing: Pausing, webhooks: Webhooks) -> Consult:
     """What happens while something is held."""
 
     @contextmanager
     def consult(review: Review, settings: ReviewSettings) -> Iterator[None]:
-        with pausing.until_decided(review), jury.ask(review, settings):
+        with (
+            webhooks.told(review, settings),
+            pausing.until_decided(review),
+            jury.ask(review, settings),
+        ):
             yield
 
     return consult

@@ -5,16 +5,15 @@ part is one JSON object in ASCII, in which nothing is hidden, and what it answer
 vote or nothing.
 """
 
-import http.client
 import json
-import ssl
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from redlane.errors import RedlaneError
 from redlane.jury.votes import MOST_ANSWER, read_vote
 from redlane.model.reviewing import Opinion, ReviewRequest
+from redlane.outgoing import post
 from redlane.wire.strict_json import JsonError, parse_json
 
 __all__ = ["Completion"]
@@ -54,13 +53,7 @@ class Completion:
                 {"role": "user", "content": _BEFORE + json.dumps(request.document())},
             ],
         }
-        try:
-            answer = _post(str(settings["url"]), _key(settings), body)
-        except http.client.HTTPException as error:
-            raise RedlaneError(f"no HTTP was answered: {error!r}") from error
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise RedlaneError(f"it cannot be reached: {reason}") from error
+        answer = _post(str(settings["url"]), _key(settings), body)
         return read_vote(_text_of(answer).encode())
 
 
@@ -80,28 +73,12 @@ def _key(settings: Mapping[str, object]) -> str | None:
 
 
 def _post(url: str, key: str | None, body: Mapping[str, object]) -> bytes:
-    parts = urlsplit(url)
-    host, is_safe = parts.hostname or "", parts.scheme == "https"
-    # Without a port the library takes the end of an IPv6 address for one.
-    port = parts.port or (http.client.HTTPS_PORT if is_safe else http.client.HTTP_PORT)
-    connection = (
-        http.client.HTTPSConnection(host, port, context=ssl.create_default_context())
-        if is_safe
-        else http.client.HTTPConnection(host, port)
-    )
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if key is not None:
         headers["Authorization"] = f"Bearer {key}"
-    target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-    connection.request("POST", target, json.dumps(body).encode(), headers)
-    response = connection.getresponse()
-    if response.status != http.client.OK:
-        raise RedlaneError(f"it answers {response.status} {response.reason}")
-    answer = response.read(MOST_ANSWER + 1)
-    if len(answer) > MOST_ANSWER:
-        raise RedlaneError(f"it answers with more than {MOST_ANSWER // 1024} KiB")
-    if response.length:
-        raise RedlaneError("its answer was cut off")
+    status, answer = post(url, headers, json.dumps(body).encode(), MOST_ANSWER)
+    if status != HTTPStatus.OK:
+        raise RedlaneError(f"it answers {status}")
     return answer
 
 

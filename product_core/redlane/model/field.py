@@ -21,6 +21,7 @@ class Kind(StrEnum):
     ADDRESS = 'a loopback address such as "127.0.0.1:8080"'
     FILE = "the path of a file, absolute or below Redlane's own"
     JURY = "an array of objects, each with a `name` and a `type`"
+    WEBHOOK = "an object with a `url` and a `secret`"
     STRING_MAP = "an object whose values are strings that are not empty"
     OBJECT = "an object"
     ANY = "any value"

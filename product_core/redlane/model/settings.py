@@ -29,6 +29,7 @@ __all__ = [
     "Sevsh",
     "System",
     "Tls",
+    "Webhook",
 ]
 
 LONGEST_SECONDS = 86400
@@ -127,6 +128,14 @@ class Juror:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where reviews are told of, and what their signatures are made with."""
+
+    url: str
+    secret: str = dataclasses.field(repr=False)
+
+
 class Order(StrEnum):
     """Who decides: a person, a jury, or a person where a jury does not agree."""
 
@@ -169,6 +178,12 @@ class Review:
         "who decides; without it a person, and where there is a jury that one first",
         default=None,
         choices=tuple(Order),
+    )
+
+    webhook: Webhook | None = _setting(  # noqa: RUF009  # a field
+        Kind.WEBHOOK,
+        "an address that is told of what is held, and the secret that signs it",
+        default=None,
     )
 
     @property

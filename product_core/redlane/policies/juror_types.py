@@ -23,6 +23,7 @@ __all__ = [
     "JurorType",
     "JurorTypes",
     "juror_types",
+    "url_problems",
 ]
 
 _WRITTEN = re.compile("[!-~]+")
@@ -57,7 +58,8 @@ def _command_problems(settings: Mapping[str, object]) -> Iterator[Problem]:
     )
 
 
-def _url_problems(settings: Mapping[str, object]) -> Iterator[Problem]:
+def url_problems(settings: Mapping[str, object]) -> Iterator[Problem]:
+    """What is wrong with the `url` of a table, and what others could read there."""
     url = str(settings["url"])
     try:
         parts = urlsplit(url)
@@ -73,11 +75,15 @@ def _url_problems(settings: Mapping[str, object]) -> Iterator[Problem]:
         yield Problem(Severity.ERROR, wrong)
         return
     if "@" in parts.netloc:
-        wrong = "`url` must hold no login: a key belongs into `key_file`"
+        wrong = "`url` must hold no login, which logs would show"
         yield Problem(Severity.ERROR, wrong)
     if parts.scheme == "http" and not _is_here(parts):
         seen = "`url` has no https: others on the way can read what is held"
         yield Problem(Severity.WARNING, seen)
+
+
+def _http_problems(settings: Mapping[str, object]) -> Iterator[Problem]:
+    yield from url_problems(settings)
     key_file = settings.get("key_file")
     if key_file is not None and not Path(str(key_file)).is_file():
         missing = f"there is no key in {key_file}: the juror votes to block"
@@ -116,7 +122,7 @@ BUILT_IN: JurorTypes = MappingProxyType(
                 Field("model", Kind.NAME, "the model that is asked", required=True),
                 Field("key_file", Kind.FILE, "a file that holds the key"),
             ),
-            _url_problems,
+            _http_problems,
         ),
         MODEL: JurorType(
             (

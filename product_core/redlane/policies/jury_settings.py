@@ -6,12 +6,19 @@ from pathlib import Path
 
 from redlane.model.field import Field, Kind
 from redlane.model.problem import Finding, Severity
-from redlane.model.settings import JUROR_SECONDS, LONGEST_SECONDS, Juror, Order, Review
-from redlane.policies.juror_types import JurorTypes
+from redlane.model.settings import (
+    JUROR_SECONDS,
+    LONGEST_SECONDS,
+    Juror,
+    Order,
+    Review,
+    Webhook,
+)
+from redlane.policies.juror_types import JurorTypes, url_problems
 from redlane.policies.nearness import expected
 from redlane.policies.plugin_settings import placed, table_findings, table_values
 
-__all__ = ["JUROR", "check_review", "parse_jury"]
+__all__ = ["JUROR", "WEBHOOK", "check_review", "parse_jury", "parse_webhook"]
 
 JUROR = (
     Field("name", Kind.NAME, "what votes are told by", required=True),
@@ -26,6 +33,12 @@ JUROR = (
     ),
 )
 """What every entry says, whatever its type is."""
+
+WEBHOOK = (
+    Field("url", Kind.NAME, "what is told of reviews, by POST", required=True),
+    Field("secret", Kind.NAME, "what signatures are made with", required=True),
+)
+"""What `review.webhook` says."""
 
 _SUBJECT = "review.jury"
 
@@ -79,6 +92,23 @@ def _juror(entry: Mapping[str, object], types: JurorTypes, home: Path) -> Juror:
     settings = placed(table, table_values(table, entry), home)
     seconds = float(str(shared["timeout_seconds"]))
     return Juror(str(shared["name"]), str(shared["type"]), seconds, settings)
+
+
+def parse_webhook(
+    entry: Mapping[str, object], file: str
+) -> tuple[Webhook | None, list[Finding]]:
+    """`review.webhook`, None where it is wrong, and all that is wrong with it."""
+    subject = "review.webhook"
+    # An empty object is one that lacks everything.
+    shared = {each.name: None for each in WEBHOOK} | dict(entry)
+    findings = list(table_findings(subject, WEBHOOK, shared, file))
+    if all(each.severity is not Severity.ERROR for each in findings):
+        for problem in url_problems(entry):
+            finding = Finding(problem.severity, file, subject, problem.message)
+            findings.append(finding)
+    if any(each.severity is Severity.ERROR for each in findings):
+        return None, findings
+    return Webhook(str(entry["url"]), str(entry["secret"])), findings
 
 
 def check_review(review: Review, file: str) -> Iterator[Finding]:

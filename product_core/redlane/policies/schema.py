@@ -23,7 +23,7 @@ from redlane.policies.fields import (
     Table,
 )
 from redlane.policies.juror_types import BUILT_IN
-from redlane.policies.jury_settings import JUROR
+from redlane.policies.jury_settings import JUROR, WEBHOOK
 from redlane.policies.own_fields import own_fields
 from redlane.policies.plugin_settings import (
     NO_PLUGINS,
@@ -311,6 +311,7 @@ _FORMS: dict[Kind, Callable[[Field], Schema]] = {
     Kind.ADDRESS: lambda _: {"type": "string", "pattern": ADDRESS},
     Kind.FILE: _name,
     Kind.JURY: _jury,
+    Kind.WEBHOOK: lambda _: _object({each.name: each for each in WEBHOOK}, ()),
     Kind.STRING_MAP: _string_map,
     Kind.OBJECT: lambda _: {"type": "object"},
     Kind.ANY: lambda _: {},

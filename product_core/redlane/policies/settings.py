@@ -7,7 +7,7 @@ from typing import Any
 from redlane.model.problem import Finding, Severity
 from redlane.model.settings import GROUPS, SETTINGS, Settings
 from redlane.policies.juror_types import BUILT_IN, JurorTypes
-from redlane.policies.jury_settings import check_review, parse_jury
+from redlane.policies.jury_settings import check_review, parse_jury, parse_webhook
 from redlane.policies.nearness import near_miss, short
 from redlane.policies.plugin_settings import (
     NO_PLUGINS,
@@ -61,13 +61,16 @@ def parse_settings(
         if name in _FIELDS and name not in wrong_names and value is not None
     }
     jury, wrong_jury = parse_jury(good.pop("review.jury", ()), jurors, file)
+    webhook, wrong_webhook = None, list[Finding]()
+    if "review.webhook" in good:
+        webhook, wrong_webhook = parse_webhook(good.pop("review.webhook"), file)
     built = _build(good)
-    review = dataclasses.replace(built.review, jury=jury)
+    review = dataclasses.replace(built.review, jury=jury, webhook=webhook)
     settings = dataclasses.replace(built, plugins=plugins, review=review)
     is_whole = all(each.severity is not Severity.ERROR for each in wrong_jury)
     if is_whole and "review.jury" not in wrong_names:
         wrong_jury += check_review(review, file)
-    return settings, [*findings, *wrong_jury, *wrong_plugins]
+    return settings, [*findings, *wrong_jury, *wrong_webhook, *wrong_plugins]
 
 
 def _flattened(document: dict[str, Any]) -> Iterator[tuple[str, Any]]:

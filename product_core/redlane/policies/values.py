@@ -165,6 +165,7 @@ _CHECKS: dict[Kind, Callable[[Field, Any], str | None]] = {
     Kind.ADDRESS: _address,
     Kind.FILE: _name,
     Kind.JURY: _jury,
+    Kind.WEBHOOK: _object,
     Kind.STRING_MAP: _string_map,
     Kind.OBJECT: _object,
     Kind.ANY: _any,
