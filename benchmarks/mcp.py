@@ -8,7 +8,6 @@ machine does meets both alike.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,11 +17,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from measure import duration, percentile, print_table
+from own_daemon import SCRIPTS, daemon
 
 ROUNDS = 2_000
 TURN = 20
-POLICIES = 1_000
-SCRIPTS = Path(sys.executable).parent
+POLICIES = [
+    {"id": f"p{n}", "type": "Simple", "action": "Block", "pattern": f"never p{n}"}
+    for n in range(1_000)
+]
 SERVER = """\
 import json, sys
 for line in sys.stdin.buffer:
@@ -34,40 +36,6 @@ for line in sys.stdin.buffer:
     sys.stdout.buffer.flush()
 """
 SIZES = {"small": 40, "10 kB": 10_000, "1 MB": 1_000_000}
-
-
-@contextmanager
-def daemon(home: Path) -> Iterator[Mapping[str, str]]:
-    """A daemon in `home`; the environment of its clients."""
-    names = [f"p{number}" for number in range(POLICIES)]
-    policies = [
-        {"id": name, "type": "Simple", "action": "Block", "pattern": f"never {name}"}
-        for name in names
-    ]
-    for name, document in (
-        ("policies/p.json", policies),
-        ("roles/r.json", {"name": "bench", "policies": names}),
-    ):
-        path = home / ".redlane" / name
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(document))
-    environment = {"HOME": str(home), "PATH": os.defpath}
-    redlane(environment, "start", "--role", "bench")
-    try:
-        yield environment
-    finally:
-        redlane(environment, "stop")
-
-
-def redlane(environment: Mapping[str, str], *words: str) -> None:
-    """Run a command whose words are no part of the table."""
-    subprocess.run(
-        [SCRIPTS / "redlane", *words],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=True,
-    )
 
 
 @contextmanager
@@ -109,7 +77,7 @@ def main() -> None:
     rounds = int(sys.argv[1]) if sys.argv[1:] else ROUNDS
     wrapper = (SCRIPTS / "redlane", "mcp", "--name", "bench", "--")
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
-        environment = stack.enter_context(daemon(Path(name)))
+        environment = stack.enter_context(daemon(Path(name), POLICIES))
         plain = stack.enter_context(server((), environment))
         judged = stack.enter_context(server(wrapper, environment))
         rows = []

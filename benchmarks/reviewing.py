@@ -6,7 +6,6 @@ its bound.
 """
 
 import fcntl
-import json
 import os
 import pty
 import secrets
@@ -22,38 +21,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from measure import duration, percentile, print_table, ratio
+from own_daemon import SCRIPTS, daemon
 
 RUNS = int(os.environ.get("BENCH_RUNS", "20"))
 SHOWN_WITHIN, RUN_WITHIN = 0.2, 0.1
-SCRIPTS = Path(sys.executable).parent
 POLICY = {"id": "held", "type": "Simple", "action": "Flag", "pattern": "please"}
 SETTINGS = {"review": {"timeout_seconds": 600}}
 SIZE = struct.pack("HHHH", 40, 120, 0, 0)
-
-
-@contextmanager
-def daemon(home: Path) -> Iterator[Mapping[str, str]]:
-    """A daemon that holds what says please; the environment of its clients."""
-    for name, document in (
-        ("policies/p.json", POLICY),
-        ("roles/r.json", {"name": "bench", "policies": ["held"]}),
-        ("settings.json", SETTINGS),
-    ):
-        path = home / ".redlane" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(document))
-    environment = {"HOME": str(home), "PATH": os.defpath, "TERM": "xterm"}
-    redlane(environment, "start", "--role", "bench")
-    try:
-        yield environment
-    finally:
-        redlane(environment, "stop")
-
-
-def redlane(environment: Mapping[str, str], *words: str) -> None:
-    """Run a command that is no part of the table."""
-    command = [SCRIPTS / "redlane", *words]
-    subprocess.run(command, env=environment, stderr=subprocess.DEVNULL, check=True)
 
 
 @contextmanager
@@ -62,7 +36,11 @@ def screen(environment: Mapping[str, str]) -> Iterator[int]:
     pid, master = pty.fork()
     if not pid:
         fcntl.ioctl(0, termios.TIOCSWINSZ, SIZE)
-        os.execve(SCRIPTS / "redlane", ["redlane", "review"], dict(environment))
+        os.execve(
+            SCRIPTS / "redlane",
+            ["redlane", "review"],
+            {**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8"},
+        )
     try:
         read_until(master, b"held")
         yield master
@@ -106,7 +84,10 @@ def main() -> None:
     """Print the middle and the worst of both, as shares of their bounds."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        with daemon(home) as environment, screen(environment) as terminal:
+        with (
+            daemon(home, [POLICY], SETTINGS) as environment,
+            screen(environment) as terminal,
+        ):
             taken = [once(environment, terminal) for _ in range(RUNS)]
     bounds = ("seen", SHOWN_WITHIN), ("run", RUN_WITHIN)
     rows = [

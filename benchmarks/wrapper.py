@@ -4,54 +4,20 @@ A daemon of its own judges under a role of one policy. The runs are interleaved,
 that whatever else the machine does falls on all of them.
 """
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from measure import duration, percentile, print_table, ratio
+from own_daemon import SCRIPTS, daemon
 
 from redlane.contexts.shell.running.compiling import compile_programs, compiler_of
 
 RUNS = int(os.environ.get("BENCH_RUNS", "200"))
-SCRIPTS = Path(sys.executable).parent
 BASH = ("/bin/bash", "-c", "true")
 POLICY = {"id": "no-rm", "type": "Simple", "action": "Block", "pattern": "rm -rf"}
-
-
-@contextmanager
-def daemon(home: Path) -> Iterator[Mapping[str, str]]:
-    """A daemon in `home`; the environment of its clients."""
-    directory = home / ".redlane"
-    for name, document in (
-        ("policies/p.json", POLICY),
-        ("roles/r.json", {"name": "bench", "policies": ["no-rm"]}),
-    ):
-        path = directory / name
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(document))
-    environment = {"HOME": str(home), "PATH": os.defpath}
-    redlane(environment, "start", "--role", "bench")
-    try:
-        yield environment
-    finally:
-        redlane(environment, "stop")
-
-
-def redlane(environment: Mapping[str, str], *words: str) -> None:
-    """Run a command whose words are no part of the table."""
-    subprocess.run(
-        [SCRIPTS / "redlane", *words],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=True,
-    )
 
 
 def once(words: tuple[str, ...], environment: Mapping[str, str]) -> float:
@@ -80,7 +46,7 @@ def main() -> None:
                 "bench",
             ),
         }
-        with daemon(home) as environment:
+        with daemon(home, [POLICY]) as environment:
             times = measure(commands, environment)
     plain = times["bash -c true"]
     rows = [row(name, taken, plain) for name, taken in times.items()]
