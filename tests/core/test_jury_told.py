@@ -6,7 +6,7 @@ import pytest
 
 from redlane.contexts.shell.content import ShellContent
 from redlane.holding import inside_of
-from redlane.jury.case import MOST_TOLD, request_of
+from redlane.jury.briefing import MOST_TOLD, request_of
 from redlane.model.content import TextContent
 from redlane.model.policy import Context
 from redlane.state.review import Review

@@ -11,7 +11,7 @@ from redlane.errors import UsageError
 from redlane.execution import Stop
 from redlane.jury.asking import MatchTypes, opinion_of
 from redlane.jury.ballot import Ballot
-from redlane.jury.case import request_of
+from redlane.jury.briefing import request_of
 from redlane.jury.seats import Seats
 from redlane.model.reviewing import Opinion, ReviewRequest, Vote
 from redlane.model.settings import Juror, Order
