@@ -6,21 +6,14 @@ Whatever goes wrong on the way, in a plugin, on the disk or in a review, is a Bl
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 
 from redlane.engine.boundary import fail_closed
 from redlane.engine.judge import context_of, judge
 from redlane.execution import VERDICT_SECONDS, TimeLimit
-from redlane.holding import (
-    NO_MORE,
-    Circumstances,
-    decided,
-    inside_of,
-    subject_of,
-    told_of,
-)
+from redlane.holder import Held, Holder
+from redlane.holding import NO_MORE, Circumstances, decided, told_of
 from redlane.model.content import Content
 from redlane.model.policy import Context
 from redlane.model.scanning import (
@@ -39,15 +32,13 @@ from redlane.state.event import Event
 from redlane.state.events import EventLog
 from redlane.state.filters import why_not_held
 from redlane.state.redaction import excerpt, redact_details, redact_reason
-from redlane.state.review import Review, ReviewState
+from redlane.state.review import Review
 from redlane.state.reviews import Reviews, ReviewsFullError
 from redlane.state.sessions import Session, SessionState, SessionTable
 
-__all__ = ["Consult", "Gate", "Judgement", "why_stopped"]
+__all__ = ["Gate", "Judgement", "why_stopped"]
 
 LONGEST_REASON = 1_000
-
-Consult = Callable[[Review, ReviewSettings], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +96,10 @@ class Gate:
         self._rules = rules
         self._sessions = sessions
         self._events = events
-        self._reviews = reviews
-        self._review_settings = review_settings
+        self.holder = Holder(reviews, review_settings)
         self._clock = clock
         self._timer = timer
         self._places = places or ConcurrencyLimit()
-        self.consult: Consult = lambda *_: nullcontext()
-        """Told of all that is held, as long as it is, and may have it decided."""
         self.scan_settings: Callable[[], InboundScan] = InboundScan
         """How much of what comes back classifiers score."""
 
@@ -255,64 +243,28 @@ class Gate:
         judgement: Judgement,
         on_hold: Callable[[Review], None] | None,
     ) -> Judgement:
-        """Park a flagged content, wait for its decision and record that as well."""
-        settings = self._review_settings()
+        """Have a flagged content wait for its decision, and record that as well."""
+        held = Held(
+            request.contents,
+            judgement.verdict,
+            request.session.id,
+            request.pid,
+            request.around,
+            is_known=request.doubt is None,
+        )
+
+        def stopped() -> str:
+            return why_stopped(self._sessions.get(request.session.id), was_held=True)
+
         try:
-            review = self._park(request, judgement.verdict, settings)
+            review, is_new = self.holder.hold(held, stopped, on_hold)
         except ReviewsFullError as error:
             reason = f"it cannot be held for review: {error}"
             return self._recorded(request, self._block(request, reason), judgement)
-        is_new = review.state is ReviewState.WAITING
-        session = self._sessions.get(request.session.id)
-        if is_new and why_stopped(session, was_held=True):
-            self._reviews.cancel(review.id)
-        if is_new:
-            review = self._waited_for(review, settings, on_hold)
         verdict = decided(judgement.verdict, review, is_new=is_new)
-        session = self._sessions.get(request.session.id)
-        if stopped := why_stopped(session, was_held=True):
-            verdict = self._block(request, stopped)
+        if why := stopped():
+            verdict = self._block(request, why)
         return self._recorded(request, verdict, judgement, review)
-
-    def _waited_for(
-        self,
-        review: Review,
-        settings: ReviewSettings,
-        on_hold: Callable[[Review], None] | None,
-    ) -> Review:
-        """The review once it is over."""
-        try:
-            if on_hold is not None:
-                on_hold(review)
-            with self.consult(review, settings):
-                return self._reviews.wait(review)
-        finally:
-            self._reviews.release(review.id)
-
-    def _park(
-        self, request: _Request, verdict: Verdict, settings: ReviewSettings
-    ) -> Review:
-        return self._reviews.park(
-            request.data,
-            request.session.id,
-            verdict.policy,
-            verdict.reason,
-            settings.timeout_seconds,
-            context=verdict.context,
-            details=request.around.details,
-            modified=verdict.content,
-            matched=verdict.matched,
-            timeout_action=settings.ends_in,
-            role=verdict.role,
-            cwd=request.around.cwd,
-            pid=request.pid,
-            inside=inside_of(request.contents),
-            subject=b""
-            if request.doubt
-            else subject_of(
-                request.contents, verdict, request.session.id, request.around
-            ),
-        )
 
     def _recorded(
         self,

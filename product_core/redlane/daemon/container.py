@@ -18,7 +18,8 @@ from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.daemon.served_contexts import PeersJudge, ServedContexts
 from redlane.daemon.tenancy import tenancy
-from redlane.gate import Consult, Gate
+from redlane.gate import Gate
+from redlane.holder import Consult
 from redlane.judging.member_connections import MemberConnections
 from redlane.judging.metrics import Metrics
 from redlane.judging.service import JudgingService
@@ -215,7 +216,7 @@ def _gate(
         places=ConcurrencyLimit(quota_key=quota_key),
     )
     jury = Jury(lambda: rules.ruleset.match_types, reviews)
-    gate.consult = _consulting(jury, pausing, Webhooks(reviews))
+    gate.holder.consult = _consulting(jury, pausing, Webhooks(reviews))
     gate.scan_settings = lambda: rules.loaded.settings.inbound_scan
     return gate
 
