@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from redlane.holding import Circumstances, inside_of, subject_of
+from redlane.holding import Circumstances, inside_of, lineage, subject_of
 from redlane.model.content import Content
 from redlane.model.settings import Review as ReviewSettings
 from redlane.model.verdict import Verdict
@@ -85,6 +85,8 @@ class Holder:
             cwd=around.cwd,
             pid=held.pid,
             inside=inside_of(contents),
+            waits_for=settings.decides.deciders,
+            processes=lineage(held.pid),
             subject=subject_of(contents, verdict, held.session, around)
             if held.is_known
             else b"",

@@ -11,14 +11,24 @@ from redlane.engine.boundary import one_line
 from redlane.model.content import Content, Reader
 from redlane.model.policy import Action
 from redlane.model.verdict import Decision, Verdict
+from redlane.processes import SUPERVISOR, Process, ProcessUnreadableError, ancestry
 from redlane.state.redaction import redact_reason
 from redlane.state.review import Review, ReviewState
 
-__all__ = ["NO_MORE", "Circumstances", "decided", "inside_of", "subject_of", "told_of"]
+__all__ = [
+    "NO_MORE",
+    "Circumstances",
+    "decided",
+    "inside_of",
+    "lineage",
+    "subject_of",
+    "told_of",
+]
 
 
 _MOST_INSIDE, _MOST_TEXTS = 64 * 1024, 200
 _MORE = "…".encode()
+_MOST_PROCESSES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,22 @@ def inside_of(contents: Sequence[Content]) -> tuple[bytes, ...]:
                 return (*found, _MORE)
             found[text] = None
     return tuple(found)
+
+
+def lineage(pid: int | None) -> tuple[tuple[int, str], ...]:
+    """Ids and names of who asks and of who started that, as far as they can be told.
+
+    Above a session's supervisor nothing belongs to the session.
+    """
+    try:
+        found = None if pid is None else ancestry(pid, _supervises, _MOST_PROCESSES)
+    except ProcessUnreadableError:
+        return ()
+    return tuple((e.pid, e.name) for e in found.processes) if found else ()
+
+
+def _supervises(process: Process) -> bool:
+    return process.name == SUPERVISOR
 
 
 def told_of(review: Review | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from core.review_documents import review
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,28 +11,6 @@ from redlane.cli.review_board import Board, Wish
 from redlane.cli.review_screen import News
 
 KEYS = ["a", "b", "t", "j", "k", " ", "n", "x", "\n", "\x7f", "KEY_DOWN", "KEY_PPAGE"]
-
-
-def review(name: str, content: str = "push", **more: Any) -> dict[str, Any]:
-    """A review as the control API has it."""
-    nothing = ("role", "policy", "pid", "by", "note", "matched", "modified")
-    return {
-        **dict.fromkeys(nothing),
-        "id": name,
-        "state": "waiting",
-        "session": "s",
-        "context": "Shell",
-        "reason": "flagged",
-        "created": "now",
-        "deadline": "then",
-        "content": content,
-        "details": [],
-        "inside": [],
-        "votes": [],
-        "seconds_left": 30.0,
-        "timeout_action": "block",
-        **more,
-    }
 
 
 def board(*reviews: dict[str, Any], height: int = 30) -> Board:

@@ -62,9 +62,12 @@ def test_what_is_to_be_supervised_is_not_run(
 def test_held_command_is_waited_for_and_told(
     peer: ScriptedPeer, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    peer.answer = b"HELD abc 1\nALLOW\n"
+    peer.answer = b"HELD abc 1 the jury\nALLOW\n"
     assert ask(address(peer.path), b"echo x") is None
-    told = "redlane: held for review abc: redlane review allow abc\n"
+    told = (
+        "redlane: held for review abc: the jury decides within 1 s "
+        "(redlane review show abc)\n"
+    )
     assert capfd.readouterr().err == told
 
 

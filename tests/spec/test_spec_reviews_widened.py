@@ -81,6 +81,8 @@ def test_a_review_tells_all_of_itself(holding: Home) -> None:
     assert datetime.fromisoformat(told["deadline"]).tzinfo is not None
     assert told["pid"] == shell.pid
     assert told["cwd"]
+    assert told["waits_for"] == "a person"
+    assert [each["pid"] for each in told["processes"][:2]] == [shell.pid, os.getpid()]
     holding.run("review", "block", review, "--note", "not today")
     _, error = shell.communicate(timeout=20)
     assert "not today" in error

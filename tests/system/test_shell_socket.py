@@ -96,7 +96,7 @@ def test_held_command_hears_so_at_once(shared: Home) -> None:
     line = connection.makefile("rb").readline()
     review = wait_until_held(shared)
 
-    assert line == b"HELD %b 30\n" % review["id"].encode()
+    assert line == b"HELD %b 30 a person\n" % review["id"].encode()
     shared.control.post(f"/api/reviews/{review['id']}", {"decision": "allow"})
     assert read_all(connection) == b"ALLOW\n"
 

@@ -10,7 +10,7 @@ __all__ = ["headline", "lines_of"]
 
 _LONGEST_PREVIEW, _NARROW = 100, 70
 _SHOWN = (
-    *("id", "state", "session", "role", "context", "policy", "reason", "pid"),
+    *("id", "state", "session", "role", "context", "policy", "reason"),
     *("created", "deadline", "by", "note"),
 )
 
@@ -34,8 +34,14 @@ def lines_of(review: Review, *, with_time: bool = True) -> Iterator[str]:
     for name in _SHOWN:
         if review[name] is not None:
             yield f"{name + ':':<11}{single_line(str(review[name]))}"
+    if review["processes"]:
+        names = (f"{each['name']} {each['pid']}" for each in review["processes"])
+        yield f"{'asked by:':<11}{single_line(_one_line(' < '.join(names)))}"
     if with_time and review["seconds_left"] is not None:
-        left = f"{review['seconds_left']} s, then {review['timeout_action']}"
+        left = (
+            f"{review['seconds_left']} s for {review['waits_for']}, then "
+            f"{review['timeout_action']}"
+        )
         yield f"{'left:':<11}{left}"
     if review["matched"] is not None:
         yield f"{'matched:':<11}{single_line(_one_line(review['matched']))}"

@@ -43,8 +43,9 @@ def _visible_bytes(path: str) -> str:
 
 
 def held_line(review: Review) -> bytes:
-    """The provisional line: a decision may take so many seconds more."""
-    return f"HELD {review.id} {ceil(review.timeout_seconds)}\n".encode()
+    """The provisional line: so many seconds a decision may take, and whose it is."""
+    seconds = ceil(review.timeout_seconds)
+    return f"HELD {review.id} {seconds} {review.waits_for}\n".encode()
 
 
 def shell_answer(judgement: Judgement) -> bytes:

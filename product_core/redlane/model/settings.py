@@ -143,6 +143,12 @@ class Order(StrEnum):
     JURY = "jury"
     JURY_THEN_PERSON = "jury-then-person"
 
+    @property
+    def deciders(self) -> str:
+        """Who that is, for people."""
+        names = {Order.PERSON: "a person", Order.JURY: "the jury"}
+        return names.get(self, "the jury or a person")
+
 
 @dataclass(frozen=True, slots=True)
 class Review:

@@ -44,7 +44,9 @@ class Review:
     it would be done in `cwd`. `deadline` is on the clock of the table, and `ends` the
     same as RFC 3339 has it; `timeout_action` is `block` or `allow`. `votes` are those
     of jurors. `decided_by` says whose decision it was, `by` who that is, `note` what
-    they said to it. `subject` is a digest of all that a decision is about.
+    they said to it. `subject` is a digest of all that a decision is about. `waits_for`
+    says who decides, and `processes` are ids and names: who asks, and who started that
+    one, up to the session's supervisor.
     """
 
     id: str
@@ -71,6 +73,8 @@ class Review:
     decided_by: Decider | None = None
     by: str | None = None
     note: str | None = None
+    waits_for: str = "a person"
+    processes: tuple[tuple[int, str], ...] = ()
 
     @property
     def size(self) -> int:

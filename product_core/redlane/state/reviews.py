@@ -85,6 +85,8 @@ class Reviews:
         cwd: str | None = None,
         pid: int | None = None,
         subject: bytes = b"",
+        waits_for: str = "a person",
+        processes: tuple[tuple[int, str], ...] = (),
     ) -> Review:
         """Hold a content for at most `timeout` seconds; raises ReviewsFullError.
 
@@ -117,6 +119,8 @@ class Reviews:
                 cwd=cwd,
                 pid=pid,
                 subject=subject,
+                waits_for=waits_for,
+                processes=processes,
             )
             self._held[review.id] = review
             self._ended[review.id] = threading.Event()
@@ -215,7 +219,9 @@ class Reviews:
         """Nobody else decides; from now on that is done when the time is up."""
         with self._changed:
             if review := self._held.get(review_id):
-                self._held[review_id] = replace(review, timeout_action=timeout_action)
+                self._held[review_id] = replace(
+                    review, timeout_action=timeout_action, waits_for="a person"
+                )
                 self._changed.notify_all()
 
     def cancel(self, review_id: str) -> None:

@@ -39,21 +39,30 @@ static char *line_end(const struct bytes *reply) {
     return reply->length ? memchr(reply->data, '\n', reply->length) : NULL;
 }
 
-/* Takes "HELD <review> <seconds>\n" off the beginning, when it is there. */
-enum progress reply_held(struct bytes *reply, char *review, size_t size,
-                         long *seconds) {
+/* Takes a word or words of these letters, and what ends them; 0 for anything else. */
+static size_t take(const char *text, const char *letters, char end, char *word) {
+    size_t length = strspn(text, letters);
+    if (!length || length >= HELD_WORD || text[length] != end) return 0;
+    memcpy(word, text, length);
+    word[length] = '\0';
+    return length + 1;
+}
+
+/* Takes "HELD <review> <seconds> <whose>\n" off the beginning, when it is there. */
+enum progress reply_held(struct bytes *reply, struct held *held) {
     char *end = line_end(reply);
     if (!end || !begins(reply, "HELD ")) return WAITING;
-    char *id = reply->data + strlen("HELD ");
-    size_t length = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                               "0123456789-_");
+    const char *text = reply->data + strlen("HELD ");
+    size_t length = take(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789-_", ' ', held->review);
+    if (!length) return MALFORMED;
+    const char *digits = text + length, *space = memchr(digits, ' ', (size_t)(end - digits));
     size_t number;
-    if (!length || length >= size || id[length] != ' ') return MALFORMED;
-    if (!read_number(id + length + 1, end, &number)) return MALFORMED;
+    if (!space || !read_number(digits, space, &number)) return MALFORMED;
     if (number > HELD_MAX) return MALFORMED;
-    memcpy(review, id, length);
-    review[length] = '\0';
-    *seconds = (long)number;
+    if (!take(space + 1, "abcdefghijklmnopqrstuvwxyz ", '\n', held->whose))
+        return MALFORMED;
+    held->seconds = (long)number;
     size_t taken = (size_t)(end + 1 - reply->data);
     memmove(reply->data, end + 1, reply->length - taken);
     reply->length -= taken;

@@ -13,9 +13,17 @@ struct answer {
     struct bytes role;    /* whose session is to supervise it; empty: none */
 };
 
+enum { HELD_WORD = 65 };
+
+struct held {
+    char review[HELD_WORD];
+    char whose[HELD_WORD]; /* who decides, in words */
+    long seconds;
+};
+
 enum progress { WAITING, COMPLETE, MALFORMED };
 
-enum progress reply_held(struct bytes *reply, char *review, size_t size, long *seconds);
+enum progress reply_held(struct bytes *reply, struct held *held);
 enum progress reply_supervise(struct bytes *reply, struct bytes *role);
 bool reply_open(struct bytes *reply);
 enum progress reply_progress(const struct bytes *reply);

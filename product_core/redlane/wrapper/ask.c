@@ -70,15 +70,14 @@ static bool receive(int link, struct bytes *reply, double deadline) {
 /* Takes what may come once before the verdict, and then waits on for that. */
 static enum progress advance(struct bytes *reply, bool *held, double *deadline,
                              double timeout, struct answer *answer) {
-    char review[65];
-    long seconds;
-    enum progress progress =
-        *held ? WAITING : reply_held(reply, review, sizeof review, &seconds);
+    struct held told;
+    enum progress progress = *held ? WAITING : reply_held(reply, &told);
     if (progress == MALFORMED) return MALFORMED;
     if (progress == COMPLETE) {
         *held = true;
-        *deadline = now() + (double)seconds + timeout;
-        tell("held for review %s: redlane review allow %s", review, review);
+        *deadline = now() + (double)told.seconds + timeout;
+        tell("held for review %s: %s decides within %ld s (redlane review show %s)",
+             told.review, told.whose, told.seconds, told.review);
     }
     progress = reply_supervise(reply, &answer->role);
     if (progress != COMPLETE) return progress;

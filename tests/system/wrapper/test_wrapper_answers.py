@@ -145,13 +145,14 @@ def test_a_socket_that_nobody_serves(wrapper: Wrapper, tmp_path: Path) -> None:
 
 
 def test_held_then_allowed(wrapper: Wrapper, peer: ScriptedPeer) -> None:
-    peer.answer = b"HELD ab-1_c 30\nALLOW\n"
+    peer.answer = b"HELD ab-1_c 30 a person\nALLOW\n"
 
     done = wrapper("-c", "echo ran")
 
     assert done.stdout == b"ran\n"
     assert done.stderr == (
-        b"redlane: held for review ab-1_c: redlane review allow ab-1_c\n"
+        b"redlane: held for review ab-1_c: a person decides within 30 s "
+        b"(redlane review show ab-1_c)\n"
     )
 
 
@@ -162,7 +163,7 @@ def test_a_signal_ends_the_waiting(
     gone: list[bool] = []
 
     def hold(connection: socket.socket, _: Question) -> None:
-        connection.sendall(b"HELD x 30\n")
+        connection.sendall(b"HELD x 30 a person\n")
         gone.append(connection.recv(1) == b"")
 
     peer.answer = hold

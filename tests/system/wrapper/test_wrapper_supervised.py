@@ -97,7 +97,7 @@ def test_held_command_may_be_supervised_and_comes_in_pieces(
     wrapper: Wrapper, peer: ScriptedPeer, redlane: Path
 ) -> None:
     def answer(connection: socket.socket, _: Question) -> None:
-        for number in b"HELD r1 9\n" + SUPERVISE + b"ALLOW\n":
+        for number in b"HELD r1 9 a person\n" + SUPERVISE + b"ALLOW\n":
             connection.sendall(bytes([number]))
 
     peer.answer = answer

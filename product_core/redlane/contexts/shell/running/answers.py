@@ -12,6 +12,7 @@ _ANSWER_MAX = 16 * 1024 * 1024
 _HELD_MAX = 7 * 86400
 _LINE_MAX = 128
 _ROLE_MAX = 8192
+_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyz ")
 _ID = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
@@ -40,16 +41,19 @@ class Reply:
         """Take a piece more."""
         self._raw += piece
 
-    def held(self) -> tuple[bytes, int] | None:
-        """Take "HELD <review> <seconds>" off the beginning, when it is there."""
+    def held(self) -> tuple[bytes, int, bytes] | None:
+        """Take "HELD <review> <seconds> <whose>" off the beginning, if it is there."""
         line, end, rest = self._raw.partition(b"\n")
         if not end or not line.startswith(b"HELD "):
             return None
-        review, _, seconds = line[5:].partition(b" ")
+        review, _, rest_of_line = line[5:].partition(b" ")
+        seconds, _, whose = rest_of_line.partition(b" ")
         if not 0 < len(review) <= 64 or not all(each in _ID for each in review):  # noqa: PLR2004  # longest id
             raise MalformedError
+        if not 0 < len(whose) <= 64 or not all(each in _WORDS for each in whose):  # noqa: PLR2004  # as long as an id
+            raise MalformedError
         self._raw = rest
-        return review, _number(seconds, _HELD_MAX)
+        return review, _number(seconds, _HELD_MAX), whose
 
     def _take_role(self) -> bool:
         """Take "SUPERVISE <length>" and the role; False while some of it is to come."""

@@ -16,6 +16,7 @@ __all__ = ["SCRIPT_MAX", "ask"]
 SCRIPT_MAX = 8 * 1024 * 1024
 """Bytes of a command or script that is judged."""
 
+_HELD = b"held for review %s: %s decides within %d s (redlane review show %s)"
 _LONGEST_DIRECTORY = 4096
 _PIECE = 64 * 1024
 
@@ -93,8 +94,7 @@ def _receive(link: socket.socket, deadline: float, timeout: float) -> bytes | No
         if review is not None:
             held = True
             deadline = time.monotonic() + review[1] + timeout
-            told = b"held for review %s: redlane review allow %s"
-            tell(told % (review[0], review[0]))
+            tell(_HELD % (review[0], review[2], review[1], review[0]))
         if reply.complete():
             return _verdict(reply)
 
