@@ -29,6 +29,7 @@ from boot.product import (
 pytestmark = pytest.mark.smoke
 
 PROGRAMS = ROOT / "packaging" / "debian" / "tests"
+SHOWS = ROOT / "tests" / "spec" / "notification_server.py"
 WORD, SECRET, FILE = "our-word", "our-secret", "/srv/secret"
 POLICIES: Mapping[str, Mapping[str, str]] = {
     "smoke-shell": {"type": "Simple", "context": "Shell", "pattern": WORD},
@@ -257,9 +258,7 @@ def test_model_scores_what_is_done_and_blocks_where_it_is_missing(
 def test_jury_decides_what_is_held(machine: Machine) -> None:
     machine.write("/srv/juror", JUROR)
     machine.run("chmod 755 /srv/juror")
-    flag = {"id": "held", "type": "Simple", "action": "Flag", "pattern": "held"}
-    write(machine, "policies/held.json", flag)
-    write(machine, "roles/held.json", {"name": "held", "policies": ["held"]})
+    hold(machine)
     command = {"name": "command", "type": "command", "command": "/srv/juror fine"}
     model = {"name": "model", "type": "model", "model": TINY, "block_at": 0.7}
     nobody = {"type": "http", "url": "http://127.0.0.1:9/", "model": "m"}
@@ -275,7 +274,13 @@ def test_jury_decides_what_is_held(machine: Machine) -> None:
     assert answer["verdict"] == "BLOCK"
     assert "nobody: it cannot be reached: Connection refused" in str(answer["reason"])
     jury(machine)
-    machine.run("rm /etc/redlane/policies/held.json /etc/redlane/roles/held.json")
+
+
+def hold(machine: Machine) -> None:
+    """Have a role under which a word is held."""
+    flag = {"id": "held", "type": "Simple", "action": "Flag", "pattern": "held"}
+    write(machine, "policies/held.json", flag)
+    write(machine, "roles/held.json", {"name": "held", "policies": ["held"]})
 
 
 def decided(machine: Machine, text: str) -> Mapping[str, object]:
@@ -289,6 +294,19 @@ def test_review_shows_what_is_held_on_a_terminal(machine: Machine) -> None:
     environment = {"LC_ALL": "C.UTF-8", "TERM": "xterm"}
     shown = machine.run(on_terminal, env=environment, stdin="q").stdout
     assert "Nothing is held" in shown
+
+
+def test_button_of_a_notification_decides(machine: Machine) -> None:
+    machine.write("/srv/shows.py", SHOWS.read_text(encoding="utf-8"))
+    on_desktop = """
+        /usr/lib/redlane/bin/python3 -I /srv/shows.py Allow < /dev/null >&2 &
+        redlane review notify &
+        redlane run --role held -- sh -c "echo held"
+    """
+    words = ("dbus-run-session", "--", "sh", "-c", on_desktop)
+    assert machine.run(words).stdout == "held\n"
+    machine.run("rm /etc/redlane/policies/held.json /etc/redlane/roles/held.json")
+    machine.run("test -e /usr/lib/systemd/user/redlane-notify.service")
 
 
 def jury(machine: Machine, *jurors: object) -> None:

@@ -1,5 +1,7 @@
 """`redlane session` and reloads (policy format: File locations, Role; contract)."""
 
+import os
+import subprocess
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -344,3 +346,22 @@ def test_a_reload_applies_the_settings(running: Home) -> None:
     running.run("session", "reload")
 
     assert running.shell("-c", "echo aaa").out == "aaa\n"
+
+
+def test_where_a_process_stands(running: Home) -> None:
+    def place(pid: int) -> Any:
+        return running.control.get(f"/api/processes/{pid}").json
+
+    own, inside = os.getpid(), ("run", "--", "sh", "-c", "echo $$; read x")
+    with running.spawn(*inside, stdin=subprocess.PIPE) as shell:
+        assert shell.stdout is not None
+        pid = int(shell.stdout.readline())
+        session = _sessions(running)[-1]["id"]
+        assert place(pid) == {"pid": pid, "place": "member", "session": session}
+        shell.communicate("\n", timeout=20)
+    assert place(own) == {"pid": own, "place": "outside", "session": None}
+
+
+@pytest.mark.parametrize("pid", ["0", "-1", "4194305", "9" * 30, "x"])
+def test_what_is_no_process_is_404(running: Home, pid: str) -> None:
+    assert running.control.get(f"/api/processes/{pid}").status == 404

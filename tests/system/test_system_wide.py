@@ -84,6 +84,7 @@ CALLS: dict[tuple[str, str], tuple[str, object]] = {
     ("GET", "/api/pins/{pin_id}"): ("/api/pins/x", None),
     ("POST", "/api/pins/{pin_id}"): ("/api/pins/x", {"decision": "accept"}),
     ("DELETE", "/api/pins/{pin_id}"): ("/api/pins/x", None),
+    ("GET", "/api/processes/{pid:int}"): (f"/api/processes/{os.getpid()}", None),
     ("POST", "/api/policies/reload"): ("/api/policies/reload", {}),
     ("POST", "/api/ca/regenerate"): ("/api/ca/regenerate", {}),
     ("GET", "/metrics"): ("/metrics", None),

@@ -53,6 +53,18 @@ def register(commands: Commands) -> None:
     for parser in (listing, show):
         parser.add_argument("--json", action="store_true", help="print JSON")
     _add_decisions(group)
+    add_command(
+        group,
+        "notify",
+        _notify,
+        summary="show what is held as notifications of the desktop, and decide there",
+        description="""
+            Show what is held as notifications of this desktop (freedesktop.org), until
+            it ends. Each has buttons that decide; a long one comes in pages, and can
+            be allowed on the last one. redlane-notify.service of a user does this.
+        """,
+        examples="redlane review notify",
+    )
     revoke = add_command(
         group,
         "revoke",
@@ -133,6 +145,16 @@ def _open(_arguments: argparse.Namespace) -> int:
     from redlane.cli.review_screen import show_reviews  # noqa: PLC0415
 
     return show_reviews()
+
+
+def _notify(_arguments: argparse.Namespace) -> int:
+    # Imported on use: no other command needs a desktop's library.
+    import asyncio  # noqa: PLC0415
+
+    from redlane.cli.notify.notifier import notify  # noqa: PLC0415
+
+    asyncio.run(notify())
+    return exit_codes.OK
 
 
 def _decide(arguments: argparse.Namespace) -> int:

@@ -4,12 +4,11 @@ Nothing that a person has not chosen is ever decided: what is chosen stays so un
 move on, also when it is over. It can be allowed once its end has been on the screen.
 """
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from redlane.cli.review_text import Review, headline, lines_of
+from redlane.cli.review_text import Review, headline, lines_of, wrapped
 
 __all__ = ["Board", "Wish"]
 
@@ -19,9 +18,6 @@ _LEAST_HEIGHT, _LEAST_WIDTH = 12, 40
 _ENTER, _BACK, _ESCAPE = ("\n", "\r"), ("\b", "\x7f", "KEY_BACKSPACE"), "\x1b"
 _LONGEST_NOTE = 500
 _FAR = 1_000_000
-_MARK = "> "
-_HEXAGRAMS = frozenset(map(chr, (*range(0x3248, 0x3250), *range(0x4DC0, 0x4E00))))
-"""Letters that some terminals have as wide ones."""
 _MOVES = {
     "KEY_DOWN": 1,
     "j": 1,
@@ -175,7 +171,7 @@ class Board:
         key = (review["id"], review["state"], len(review["votes"]), self.width)
         if key not in self._details:
             lines = lines_of(review, with_time=False)
-            parts = [part for line in lines for part in _wrapped(line, self.width)]
+            parts = [part for line in lines for part in wrapped(line, self.width)]
             self._details = {key: parts}
         return self._details[key]
 
@@ -195,7 +191,7 @@ class Board:
         return max(2, self.height - 3 - self._list_room())
 
     def _fit(self, line: str, width: int | None = None) -> str:
-        return next(_wrapped(line, width or self.width))
+        return next(wrapped(line, width or self.width))
 
     def _choose(self, review_id: str | None) -> None:
         self._chosen, self._scroll, self._note = review_id, 0, None
@@ -242,21 +238,3 @@ class Board:
             self._note = note[:-1]
         elif len(key) == 1 and key.isprintable() and len(note) < _LONGEST_NOTE:
             self._note = note + key
-
-
-def _wrapped(line: str, width: int) -> Iterator[str]:
-    """A line in pieces of at most so many columns; a mark of ours begins the others."""
-    piece, used = "", 0
-    for letter in line.replace("\t", " "):
-        columns = _columns(letter)
-        if used + columns > width:
-            yield piece
-            piece, used = _MARK, len(_MARK)
-        piece, used = piece + letter, used + columns
-    yield piece
-
-
-def _columns(letter: str) -> int:
-    """How wide it is at most."""
-    is_wide = unicodedata.east_asian_width(letter) in "WF" or letter in _HEXAGRAMS
-    return 2 if is_wide else 1

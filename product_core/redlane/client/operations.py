@@ -25,6 +25,7 @@ __all__ = [
     "open_session",
     "pinned",
     "pins",
+    "process",
     "regenerate_authority",
     "reload",
     "report_calls",
@@ -203,6 +204,11 @@ def rules_of_calls(
 def report_calls(session_id: str, **report: object) -> Operation:
     """What a supervisor has to say of its session's system calls."""
     return Operation("POST", f"{_session(session_id)}/syscalls", report)
+
+
+def process(pid: int) -> Operation:
+    """Where a process stands: `outside` of every session, or not."""
+    return Operation("GET", f"/api/processes/{pid}")
 
 
 def regenerate_authority() -> Operation:

@@ -16,6 +16,7 @@ from redlane.control.resources.authority import AuthorityRenewal
 from redlane.control.resources.daemon import Health, MetricsPage, Reload, Status
 from redlane.control.resources.events import EventCollection, EventCounts
 from redlane.control.resources.pins import PinCollection, PinItem
+from redlane.control.resources.processes import ProcessItem
 from redlane.control.resources.reviews import ReviewCollection, ReviewItem
 from redlane.control.resources.sessions import (
     SessionAction,
@@ -97,6 +98,7 @@ def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Respo
         "/api/reviews/{review_id}": ReviewItem(reviews),
         "/api/pins": PinCollection(parts.pins),
         "/api/pins/{pin_id}": PinItem(parts.pins, parts.gate, sessions),
+        "/api/processes/{pid:int}": ProcessItem(parts.membership),
         "/health": Health(),
         "/metrics": MetricsPage(parts.metrics, rendering),
     }

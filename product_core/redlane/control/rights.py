@@ -37,6 +37,7 @@ RIGHTS: Mapping[tuple[str, str], frozenset[Who]] = {
     ("GET", "/api/pins/{pin_id}"): frozenset({_A, _U}),
     ("POST", "/api/pins/{pin_id}"): frozenset({_A, _U}),
     ("DELETE", "/api/pins/{pin_id}"): frozenset({_A, _U}),
+    ("GET", "/api/processes/{pid:int}"): frozenset({_A, _U}),
     ("POST", "/api/policies/reload"): frozenset({_A}),
     ("POST", "/api/ca/regenerate"): frozenset({_A}),
     ("GET", "/metrics"): frozenset({_A}),

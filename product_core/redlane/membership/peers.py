@@ -13,7 +13,9 @@ import struct
 import threading
 from dataclasses import dataclass, field
 
-__all__ = ["Peer", "peer_of"]
+from redlane.processes import ProcessUnreadableError, user_ids
+
+__all__ = ["Peer", "peer_of", "peer_of_process"]
 
 _SO_PEERGROUPS = 59
 _SO_PEERPIDFD = 77
@@ -65,6 +67,20 @@ def peer_of(connection: socket.socket) -> Peer:
     pid, uid, gid = _CREDENTIALS.unpack(data)
     groups = _groups(connection)
     return Peer(pid, uid, _pidfd(connection, pid) if pid > 0 else None, gid, groups)
+
+
+def peer_of_process(pid: int) -> Peer | None:
+    """A process by its id alone; None when there is none that can be looked at."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (OSError, OverflowError):
+        return None
+    try:
+        _, effective, *_ = user_ids(pid)
+    except (ProcessUnreadableError, ValueError):  # hidden, or gone
+        os.close(descriptor)
+        return None
+    return Peer(pid, effective, descriptor)
 
 
 def _groups(connection: socket.socket) -> tuple[int, ...]:

@@ -1,0 +1,1 @@
+"""`redlane review notify`: what is held, as notifications of a desktop with answers."""
