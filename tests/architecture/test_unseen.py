@@ -8,12 +8,12 @@ from collections.abc import Callable
 import pytest
 from architecture.sources import refuse
 
-from redlane.cli.visible import visible
 from redlane.contexts.shell.grammar.readings import readings
 from redlane.decoding.normal import plain
 from redlane.model.policy import Action, Context, Policy
 from redlane.model.problem import Severity
 from redlane.model.unseen import DECEPTIVE, INVISIBLE, first_unseen
+from redlane.model.visible import visible
 from redlane.state.look_alikes import skeleton
 from redlane_hub import unseen as hub_unseen
 from redlane_hub.http.pages.visible import visible as visible_on_pages

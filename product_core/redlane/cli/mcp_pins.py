@@ -10,8 +10,8 @@ from typing import Any
 from redlane.cli import exit_codes
 from redlane.cli.output import print_error, print_json, print_note, single_line
 from redlane.cli.parser import Commands, Parser, add_command, add_group
-from redlane.cli.visible import visible
 from redlane.client import Client, operations
+from redlane.model.visible import visible
 
 __all__ = ["register"]
 

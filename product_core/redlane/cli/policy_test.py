@@ -10,9 +10,9 @@ from redlane.cli import exit_codes
 from redlane.cli.output import as_text, paint, print_json, print_note
 from redlane.cli.parser import Commands, add_command
 from redlane.cli.progress import progress
-from redlane.cli.visible import on_one_line
 from redlane.errors import UsageError
 from redlane.model.problem import Finding
+from redlane.model.visible import on_one_line
 from redlane.paths import Paths
 from redlane.plugins import find_plugins
 from redlane.policies.loading import load

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from redlane.cli.output import single_line
-from redlane.cli.visible import visible, without_gaps
+from redlane.model.visible import visible, without_gaps
 
 __all__ = ["card_lines", "headline", "lines_of", "wrapped"]
 

@@ -10,9 +10,9 @@ from redlane.cli import exit_codes
 from redlane.cli.hub.which import add_hub, add_json, hub_of, hub_settings, paths_of
 from redlane.cli.output import print_json
 from redlane.cli.parser import Commands, add_command
-from redlane.cli.visible import on_one_line
 from redlane.errors import UsageError
 from redlane.hubclient.signing import PUBLIC_BYTES
+from redlane.model.visible import on_one_line
 
 __all__ = ["register"]
 

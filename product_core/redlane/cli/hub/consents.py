@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from redlane.cli.hub.asking import is_agreed
 from redlane.cli.hub.which import hub_settings
 from redlane.cli.output import print_note
-from redlane.cli.visible import on_one_line, shortened
+from redlane.model.visible import on_one_line, shortened
 from redlane.paths import Paths
 from redlane.sharing.errors import RefusedError
 from redlane.sharing.lock import Lock, read_lock

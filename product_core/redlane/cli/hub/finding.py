@@ -12,7 +12,7 @@ from redlane.cli import exit_codes
 from redlane.cli.hub.which import add_hub, add_json, hub_of
 from redlane.cli.output import paint, print_json, print_note
 from redlane.cli.parser import Commands, add_command
-from redlane.cli.visible import visible
+from redlane.model.visible import visible
 
 if TYPE_CHECKING:
     from redlane.hubclient import Artifact, Endorsement, Hub, Summary

@@ -16,8 +16,8 @@ from redlane.cli.hub.which import (
 from redlane.cli.output import as_text, paint, print_json, print_note, single_line
 from redlane.cli.parser import Commands, add_command
 from redlane.cli.progress import progress
-from redlane.cli.visible import on_one_line
 from redlane.hubclient import HubRefusedError
+from redlane.model.visible import on_one_line
 from redlane.sharing.errors import RefusedError
 from redlane.sharing.lock import Lock, Locked, read_lock
 from redlane.sharing.trust import Trust, read_trust

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from redlane.cli.output import as_text
-from redlane.cli.visible import on_one_line, shortened
 from redlane.hubclient.signing import canonical
+from redlane.model.visible import on_one_line, shortened
 from redlane.sharing.changes import Change, changed_fields
 from redlane.sharing.contents import programs
 

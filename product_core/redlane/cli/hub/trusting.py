@@ -8,7 +8,7 @@ from redlane.cli import exit_codes
 from redlane.cli.hub.which import add_json, add_system, paths_of
 from redlane.cli.output import print_json, print_note
 from redlane.cli.parser import Commands, add_command
-from redlane.cli.visible import on_one_line
+from redlane.model.visible import on_one_line
 from redlane.sharing.names import checked_fingerprint
 from redlane.sharing.trust import read_trust
 

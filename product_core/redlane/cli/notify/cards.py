@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from redlane.cli.review_text import Review, card_lines, wrapped
-from redlane.cli.visible import on_one_line
+from redlane.model.visible import on_one_line
 
 __all__ = [
     "ALLOW",
