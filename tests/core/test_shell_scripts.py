@@ -7,6 +7,7 @@ import pytest
 from core.shell_views import views
 
 from redlane.contexts.shell.content import ShellContent
+from redlane.contexts.shell.expansion.disk import OwnDisk
 from redlane.contexts.shell.expansion.scripts import MOST_SCRIPT_BYTES
 from redlane.model.content import Reader
 from redlane.model.policy import Action
@@ -52,6 +53,54 @@ def test_script_is_read(text: str, scripts: str) -> None:
 
 def test_script_by_absolute_path_needs_no_working_directory(scripts: str) -> None:
     assert DANGER in views(f"bash {scripts}/s.sh")
+
+
+STARTED = {
+    "a shell's": ("#!/bin/sh", "sh ./tool publish"),
+    "with an option": ("#!/bin/bash -e", "/bin/bash -e ./tool publish"),
+    "found in PATH": ("#!/usr/bin/env node", "node ./tool publish"),
+    "as the kernel starts it": (
+        "#!/usr/bin/env node",
+        "/usr/bin/env node ./tool publish",
+    ),
+    "with options of env": (
+        "#!/usr/bin/env -S python3 -u",
+        "python3 -u ./tool publish",
+    ),
+    "no path": ("#!/usr/bin/python3", "/usr/bin/python3 tool publish"),
+}
+
+
+@pytest.mark.parametrize(("line", "command"), STARTED.values(), ids=STARTED)
+def test_script_is_what_its_name_says_behind_its_interpreter(
+    tmp_path: Path, line: str, command: str
+) -> None:
+    (tmp_path / "tool").write_text(f"{line}\n")
+    assert "tool publish" in views(command, cwd=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "command", ["python3 ./tool publish", "cat ./tool publish", "sh -c ./tool publish"]
+)
+def test_file_that_another_program_is_given_is_not_started(
+    tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    assert "tool publish" not in views(command, cwd=str(tmp_path))
+
+
+def test_fifo_behind_an_interpreter_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    watched: list[str] = []
+
+    class Watched(OwnDisk):
+        def open(self, path: str) -> int | None:
+            watched.append(path)
+            return super().open(path)
+
+    content = ShellContent(b"python3 fifo", cwd=str(tmp_path), disk=Watched())
+    content.views(Action.BLOCK, Reader.PATTERN)
+    assert not watched
 
 
 def test_script_gets_its_parameters(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from itertools import dropwhile
 
 from redlane.contexts.shell.analysis.forms import placed_forms, plain_form
 from redlane.contexts.shell.analysis.redirections import UNKNOWN, Redirections
+from redlane.contexts.shell.analysis.started_scripts import started_scripts
 from redlane.contexts.shell.analysis.walker import Walker
 from redlane.contexts.shell.expansion.disk import UnreadableError
 from redlane.contexts.shell.expansion.fields import Expander, Fields
@@ -121,9 +122,7 @@ class Command:
             self._take_effect(argv, argv[0].rpartition("/")[2])
             return self._output(argv, NOTHING)
         self._walker.budget.step()
-        self._walker.findings.simple(argv)
-        for placed_form in placed_forms(argv, self._scope.cwd, moved=self._scope.moved):
-            self._walker.findings.command(placed_form)
+        self._show(argv)
         assignment = _ASSIGNMENT.match(argv[0])
         if assignment:
             self._walker.findings.assigned[assignment[1]] = None
@@ -146,6 +145,14 @@ class Command:
             self._walker.findings.command_words(each, in_script=in_script)
             inner = self._unwrap(each)
         return self._output(argv, inner)
+
+    def _show(self, argv: Fields) -> None:
+        """Show the command as patterns see it."""
+        scope, findings = self._scope, self._walker.findings
+        for each in (argv, *started_scripts(argv, scope.cwd, scope.disk)):
+            findings.simple(each)
+        for form in placed_forms(argv, scope.cwd, moved=scope.moved):
+            findings.command(form)
 
     def _behind_unknown(self, argv: Fields) -> None:
         """Walk what follows words that are not known: `$SUDO rm`, but also `$CAT file`.

@@ -71,6 +71,14 @@ class CallersDisk:
                 raise OSError(errno.EXDEV, "it is another for each who looks")
             return opened
 
+    def is_regular(self, path: str) -> bool:
+        """Whether there is a regular file, by what the caller sees."""
+        if DESCRIPTOR.fullmatch(path):
+            return False
+        with self._looking(path) as root:
+            found = self._open(root, path, _LOOKING)
+            return found is not None and _closing(found, _is_regular)
+
     def link_target(self, path: str) -> str | None:
         """Where a link leads; only the last part of the name counts for others."""
         if DESCRIPTOR.fullmatch(path):
@@ -167,6 +175,10 @@ def _is_of_proc(descriptor: int) -> bool:
     if _libc.fstatfs(descriptor, found) != 0:
         return True
     return ctypes.c_long.from_buffer(found).value == _PROC_MAGIC  # f_type comes first
+
+
+def _is_regular(descriptor: int) -> bool:
+    return stat.S_ISREG(os.fstat(descriptor).st_mode)
 
 
 def _is_link(descriptor: int) -> bool:

@@ -47,6 +47,12 @@ class Disk(Protocol):
         Raises UnreadableError when there may be.
         """
 
+    def is_regular(self, path: str) -> bool:
+        """Whether there is a regular file; nothing is opened, which may have effects.
+
+        Raises UnreadableError where that cannot be told.
+        """
+
     def link_target(self, path: str) -> str | None:
         """Where a symbolic link leads in the end; None when it is none."""
 
@@ -63,6 +69,13 @@ class OwnDisk:
             return os.open(path, READING)
         except (OSError, ValueError):
             return None
+
+    def is_regular(self, path: str) -> bool:
+        """Whether there is a regular file, by what this user sees."""
+        try:
+            return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116  # as below
+        except (OSError, ValueError):
+            return False
 
     def link_target(self, path: str) -> str | None:
         """The real path of a symbolic link."""

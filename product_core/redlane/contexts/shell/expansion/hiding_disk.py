@@ -31,6 +31,10 @@ class HidingDisk:
             raise UnreadableError(f"{path!r} is hidden from the session by its role")
         return opened
 
+    def is_regular(self, path: str) -> bool:
+        """As `Disk.is_regular`; what is hidden is told when it is opened."""
+        return self._disk.is_regular(path)
+
     def link_target(self, path: str) -> str | None:
         """As `Disk.link_target`."""
         return self._disk.link_target(path)

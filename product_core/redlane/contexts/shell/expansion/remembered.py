@@ -56,6 +56,12 @@ class WatchedDisk:
         self._note("open", path, about)
         return opened
 
+    def is_regular(self, path: str) -> bool:
+        """As `Disk.is_regular`."""
+        is_regular = self._disk.is_regular(path)
+        self._note("is_regular", path, is_regular)
+        return is_regular
+
     def link_target(self, path: str) -> str | None:
         """As `Disk.link_target`."""
         target = self._disk.link_target(path)
@@ -148,6 +154,8 @@ def _is_same(seen: Seen, now: WatchedDisk) -> bool:
             opened = now.open(path)
             if opened is not None:
                 os.close(opened)
+        elif method == "is_regular":
+            now.is_regular(path)
         elif method == "link_target":
             now.link_target(path)
         else:

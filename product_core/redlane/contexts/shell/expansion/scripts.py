@@ -18,6 +18,7 @@ __all__ = [
     "MOST_BYTES",
     "MOST_SCRIPT_BYTES",
     "Script",
+    "interpreter_of_file",
     "read_script",
     "read_text",
     "real_name",
@@ -32,6 +33,7 @@ MOST_SCRIPT_BYTES = 16 * 1024 * 1024
 
 ELF = b"\x7fELF"
 """How a program begins that the machine runs itself."""
+_LONGEST_FIRST_LINE = 4096
 _NULL_DEVICE = os.makedev(1, 3)
 
 
@@ -78,6 +80,19 @@ def script_words(
     if script is None or not (script.interpreter or may_be_sh):
         return ()
     return (*(script.interpreter or ("sh",)), path)
+
+
+def interpreter_of_file(
+    path: str, cwd: str | None, disk: Disk = OWN_DISK
+) -> tuple[str, ...]:
+    """The words of a file's `#!` line; nothing where it has none, or cannot be read."""
+    full = _full(path, cwd, disk)
+    try:
+        is_there = full is not None and disk.is_regular(full)
+        data = _read(full, disk, _LONGEST_FIRST_LINE) if full and is_there else None
+    except UnreadableError:
+        return ()
+    return _interpreter(_decoded(data or b""))
 
 
 def real_name(path: str, cwd: str | None, disk: Disk = OWN_DISK) -> str | None:
