@@ -54,6 +54,21 @@ class Holder:
         `stopped` says why nothing of the session goes on, or "". Raises
         ReviewsFullError.
         """
+        earlier = held.around.earlier
+        before = None if earlier is None else earlier.find(held.verdict)
+        if before is not None and not self._reviews.is_revoked(before.id):
+            return before, False
+        review, is_new = self._decided(held, stopped, on_hold)
+        if earlier is not None:
+            earlier.keep(held.verdict, review)
+        return review, is_new
+
+    def _decided(
+        self,
+        held: Held,
+        stopped: Callable[[], str],
+        on_hold: Callable[[Review], None] | None,
+    ) -> tuple[Review, bool]:
         settings = self._settings()
         review = self._park(held, settings)
         if review.state is not ReviewState.WAITING:

@@ -5,14 +5,14 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 from redlane.engine.boundary import one_line
 from redlane.model.content import Content, Reader
 from redlane.model.policy import Action
 from redlane.model.verdict import Decision, Verdict
 from redlane.processes import SUPERVISOR, Process, ProcessUnreadableError, ancestry
-from redlane.state.redaction import redact_reason
+from redlane.state.redaction import redact
 from redlane.state.review import Review, ReviewState
 
 __all__ = [
@@ -31,17 +31,31 @@ _MORE = "…".encode()
 _MOST_PROCESSES = 64
 
 
+class Earlier(Protocol):
+    """What was decided on texts, for what they start."""
+
+    def find(self, verdict: Verdict) -> Review | None:
+        """The decision that holds for what is flagged now as well, if there is one."""
+        ...
+
+    def keep(self, verdict: Verdict, review: Review) -> None:
+        """Remember what was decided on it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """What decides about what is done, besides the content.
 
     `details` tell people of it, a line each; it would be done in `cwd`, and `witness`
     gives a digest of what it would use, as that is: None where not all can be told.
+    `earlier` knows what was decided before on a text of which it is a part.
     """
 
     details: tuple[str, ...] = ()
     cwd: str | None = None
     witness: Callable[[], bytes | None] = bytes
+    earlier: Earlier | None = None
 
 
 NO_MORE = Circumstances()
@@ -124,12 +138,12 @@ def told_of(review: Review | None) -> dict[str, Any]:
     """What an event tells of a review, without secrets."""
     if review is None:
         return {}
-    votes = ({**asdict(e), "reason": redact_reason(e.reason)} for e in review.votes)
+    votes = ({**asdict(e), "reason": redact(e.reason)} for e in review.votes)
     return {
         "review": review.id,
         "decided_by": review.decided_by,
         "by": review.by,
-        "note": redact_reason(review.note) if review.note else None,
+        "note": redact(review.note) if review.note else None,
         "votes": tuple(votes),
     }
 

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from core.children import wait_until
 
 from redlane.contexts.shell.content import ShellContent
 from redlane.judging.used_files import Used, used_by
@@ -28,6 +29,9 @@ class Asking:
             cwd=self.top,
             env={"PATH": paths, "HOME": str(self.home)},
         )
+        # The pipe of a start is closed before the kernel shows the variables.
+        variables = Path(f"/proc/{self._process.pid}/environ")
+        wait_until(lambda: bool(variables.read_bytes()))
 
     def uses(self, command: str) -> Used:
         return used_by(ShellContent(command.encode()), self._process.pid)
@@ -125,7 +129,7 @@ def test_so_many_directories_are_looked_in(asking: Asking, more: int) -> None:
         (asking.top / each).mkdir()
     write(asking.top / names[MOST_TOPS - 1] / "x", "one")
     used = asking.uses(f"ls {' '.join([*names, *names, '.', './d1', 'd1/..'])} x")
-    assert [path for path, _ in used.files] == [f"{names[MOST_TOPS - 1]}/x"]
+    assert [each.name for each in used.files] == [f"{names[MOST_TOPS - 1]}/x"]
     assert used.more == bool(more)
 
 
@@ -144,7 +148,7 @@ def test_directories_that_name_each_other_end(asking: Asking) -> None:
     (asking.top / "a" / "b").symlink_to("..")
     write(asking.top / "x", "one")
     used = asking.uses("env -C a env -C b ./x")
-    assert ([path for path, _ in used.files], used.more) == (["./x", "x"], False)
+    assert ([each.name for each in used.files], used.more) == (["./x", "x"], False)
 
 
 def test_neither_a_fifo_nor_a_directory_is_a_file_or_waited_for(asking: Asking) -> None:

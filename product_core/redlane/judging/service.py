@@ -10,7 +10,7 @@ from typing import Protocol
 
 from redlane.errors import ContentError
 from redlane.gate import Gate, Judgement
-from redlane.holding import Circumstances
+from redlane.holding import Circumstances, Earlier
 from redlane.judging.metrics import Metrics
 from redlane.membership.peers import Peer
 from redlane.model.content import Content, TextContent
@@ -97,6 +97,12 @@ class JudgeRequest:
     on_hold: OnHold | None = None
     cwd: str | None = None
     witness: Callable[[], bytes | None] = bytes
+    earlier: Earlier | None = None
+
+    @property
+    def around(self) -> Circumstances:
+        """What decides besides what is read."""
+        return Circumstances(self.details, self.cwd, self.witness, self.earlier)
 
 
 class JudgingService:
@@ -120,7 +126,7 @@ class JudgingService:
                 role=request.role,
                 hold=request.hold,
                 pid=request.pid,
-                around=Circumstances(request.details, request.cwd, request.witness),
+                around=request.around,
                 on_hold=request.on_hold,
                 doubt=reading.doubt,
             )

@@ -10,6 +10,7 @@ from functools import partial
 
 from redlane.errors import ForbiddenError, RedlaneError
 from redlane.gate import Judgement
+from redlane.judging.decided_texts import DecidedText, DecidedTexts
 from redlane.judging.held_command import HeldCommand
 from redlane.judging.judged_texts import JudgedTexts
 from redlane.judging.service import (
@@ -68,6 +69,7 @@ class ShellService:
         self._contents = contents
         self._authenticator = authenticator
         self._texts = JudgedTexts()
+        self._decided = DecidedTexts()
 
     def answer(self, frame: ShellFrame, peer: Peer, on_hold: OnHold) -> bytes:
         """The final line, and what belongs to it.
@@ -103,7 +105,7 @@ class ShellService:
                 partial(self._texts.hand_on_to, peer.pid),
             )
 
-        asked = HeldCommand(content, peer.pid)
+        asked = HeldCommand(content, peer.pid, has_arguments=bool(arguments))
 
         def read() -> Reading:
             return Reading((asked.judged(content()),))
@@ -119,6 +121,7 @@ class ShellService:
             on_hold=on_hold,
             cwd=directory or None,
             witness=partial(_witness, asked, frame, peer),
+            earlier=DecidedText(self._decided, asked, session),
         )
         judgement = self._judging.judge(request, session)
         if _goes_on(judgement) and asked.has_changed:

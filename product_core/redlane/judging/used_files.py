@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, product
 from stat import S_ISDIR, S_ISREG
+from typing import NamedTuple
 
 from redlane.contexts.shell.expansion.disk import READING
 from redlane.judging.asking_process import AskingProcess
@@ -36,22 +37,44 @@ _STEERING = frozenset({"PATH", "HOME"})
 """They say what a name is the name of; their values are taken as they came."""
 
 _Identity = tuple[object, ...]
-_Found = tuple[str, _Identity]
 _Met = tuple[os.stat_result, bytes]
 """What is there, and the digest of a file."""
+
+
+class _Found(NamedTuple):
+    """A file that was found; `changed` is the kernel's own time of it."""
+
+    name: str
+    identity: _Identity
+    changed: int
+    is_program: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
     """What was found; `more`: there is more that cannot be told.
 
-    `place` is where the process is, and `variables` a digest of those that it has.
+    `place` is where the process is, `places` that and each directory that the command
+    names, and `variables` a digest of those that the process has.
     """
 
     files: tuple[_Found, ...]
     place: _Identity
     variables: bytes
     more: bool
+    places: tuple[tuple[int, int], ...] = ()
+
+    def is_part_of(self, other: "Used", moment: int) -> bool:
+        """Whether what is named is what the other names, and no program is newer.
+
+        That are files, and the directories that they are looked for in. Programs are
+        found in PATH, or named whole; `moment` is in nanoseconds since 1970.
+        """
+        known = {each.identity for each in other.files}
+        return set(self.places) <= set(other.places) and all(
+            each.identity in known or (each.is_program and each.changed < moment)
+            for each in self.files
+        )
 
 
 def used_by(content: Content, pid: int) -> Used:
@@ -62,7 +85,8 @@ def used_by(content: Content, pid: int) -> Used:
     files = tuple(chain(look.named(content), look.programs(content)))
     look.more |= any(_STEERING.intersection(c.assigned) for c in content.commands)
     more = look.more or process.is_hidden
-    return Used(files, place, process.variables(), more)
+    places = tuple(sorted(look.places))
+    return Used(files, place, process.variables(), more, places)
 
 
 class _Look:
@@ -75,7 +99,7 @@ class _Look:
         self.more = False
         self._process = process
         self._tops = [""]
-        self._known = set(place)
+        self.places = set(place)
         self._looks_left = _MOST_LOOKS
         self._bytes_left = _MOST_BYTES
 
@@ -85,12 +109,14 @@ class _Look:
         self.more |= any(map(_OPEN.search, names))
         self.more |= bool(_QUOTED.search(content.data))
         relative = [each for each in names if not each.startswith(("/", "~"))]
+        started = {each.words[0] for each in content.commands if each.words}
         for top in self._tops:  # those that are found in one come to its end
             for name in relative if top else names:
                 path = os.path.join(top, name)  # noqa: PTH118  # of another process
                 if met := self._met(path):
                     self._go_to(path, met[0])
-                    yield from _file(path, met)
+                    is_program = name in started and name.startswith("/")
+                    yield from _file(path, met, is_program=is_program)
 
     def programs(self, content: Content) -> Iterator[_Found]:
         """Whatever may be started under a name: all of PATH, the first one or not."""
@@ -101,7 +127,7 @@ class _Look:
             for top in [""] if place.startswith("/") else self._tops:
                 where = os.path.join(top, place, name)  # noqa: PTH118  # as above
                 if met := self._met(where):
-                    yield from _file(f"{where} of PATH", met)
+                    yield from _file(where, met, is_program=True)
 
     def _few(self, names: Iterable[str], most: int) -> list[str]:
         """So many of these, each once."""
@@ -112,12 +138,12 @@ class _Look:
     def _go_to(self, path: str, about: os.stat_result) -> None:
         """Look for names there, too, if it is a directory that is not known yet."""
         key = (about.st_dev, about.st_ino)
-        if not S_ISDIR(about.st_mode) or key in self._known:
+        if not S_ISDIR(about.st_mode) or key in self.places:
             return
         if len(self._tops) > _MOST_TOPS:
             self.more = True
             return
-        self._known.add(key)
+        self.places.add(key)
         self._tops.append(path)
 
     def _met(self, path: str) -> _Met | None:
@@ -154,7 +180,7 @@ class _Look:
             return b""
 
 
-def _file(name: str, met: _Met) -> Iterator[_Found]:
+def _file(name: str, met: _Met, *, is_program: bool = False) -> Iterator[_Found]:
     """Which regular file it is, and what it holds; nothing when it is none.
 
     A time of change is the kernel's own: nobody sets it back. But what is mapped into
@@ -163,7 +189,8 @@ def _file(name: str, met: _Met) -> Iterator[_Found]:
     about, held = met
     if S_ISREG(about.st_mode):
         times = (about.st_mtime_ns, about.st_ctime_ns)
-        yield name, (about.st_dev, about.st_ino, about.st_size, *times, held)
+        identity = (about.st_dev, about.st_ino, about.st_size, *times, held)
+        yield _Found(name, identity, about.st_ctime_ns, is_program)
 
 
 def _names_of(content: Content) -> Iterator[str]:

@@ -65,6 +65,7 @@ class Reviews:
         self._unused: dict[str, Review] = {}
         self._over: OrderedDict[str, Review] = OrderedDict()
         self._grants: Grants[Review] = Grants(clock)
+        self._revoked: OrderedDict[str, None] = OrderedDict()
         self._closed = False
 
     def park(  # noqa: PLR0913  # the parts of a review
@@ -190,8 +191,16 @@ class Reviews:
     def revoke(self, review_id: str) -> None:
         """Have a decision count no more; raises UsageError when it does not already."""
         with self._changed:
+            self._revoked[review_id] = None
+            while len(self._revoked) > MOST_REMEMBERED:
+                self._revoked.popitem(last=False)
             if not self._grants.revoke(lambda made: made.id == review_id):
                 raise UsageError(f"a decision of {review_id!r} does not count any more")
+
+    def is_revoked(self, review_id: str) -> bool:
+        """Whether a decision was taken back."""
+        with self._changed:
+            return review_id in self._revoked
 
     def _decide_alike(self, made: Review) -> None:
         """Decide what is held of the same, as far as the decision goes."""
