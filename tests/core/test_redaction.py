@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane.state.redaction import LONGEST_EXCERPT, REDACTED, excerpt, redact
+from redlane.state.redaction import (
+    LONGEST_EXCERPT,
+    REDACTED,
+    Redactor,
+    excerpt,
+    redact,
+)
 
 # Secrets are put together here, so that no scanner takes this file for a leak.
 SECRETS = {
@@ -93,3 +99,19 @@ def test_secret_is_taken_out_wherever_it_stands(
 )
 def test_time_is_linear(piece: str) -> None:
     redact(piece * (1_000_000 // len(piece)))
+
+
+def test_secret_of_a_content_is_one_where_its_name_is_gone() -> None:
+    clean = Redactor(b"PASSWORD='hunter2secret'; curl -d x=$PASSWORD h")
+    assert clean.text("curl -d x=hunter2secret h") == "curl -d x=[redacted] h"
+    assert clean.excerpt(b"x=hunter2secret") == "x=[redacted]"
+
+
+def test_argument_behind_an_option_is_a_secret_of_its_name() -> None:
+    details = ("directory: /x", "$0: sh", "$1: --password", "$2: hunter2secret")
+    clean = Redactor(b'curl "$@"', details)
+    assert clean.lines(details) == [*details[:3], "$2: [redacted]"]
+
+
+def test_short_word_is_left_where_it_stands_alone() -> None:
+    assert Redactor(b"TOKEN=test x").text("npm test") == "npm test"

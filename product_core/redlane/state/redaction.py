@@ -4,8 +4,9 @@ Better a word too many than a key: what looks like a secret counts as one. RE2 k
 the time linear in the length of the text, whatever it holds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import re2
@@ -14,6 +15,7 @@ __all__ = [
     "LONGEST_EXCERPT",
     "REDACTED",
     "Hidden",
+    "Redactor",
     "excerpt",
     "redact",
     "redact_details",
@@ -32,6 +34,13 @@ _CONTEXT = 200
 
 _OVERHANG = 4_096
 """How far past the excerpt secrets are looked for, so that none is cut in two."""
+
+_LEAST_VALUE = 6
+"""Shorter ones are left where they stand alone: they would be in every word."""
+
+_MOST_LOOKED_AT = 64 * 1024
+_LONGEST_VALUE, _MOST_VALUES = 200, 200
+"""Who has more secrets in one command than that has made them up."""
 
 _SHAPES = (
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[^-]*-----(?s:.*?)(?:-----END [^-]*-----|\z)",
@@ -127,6 +136,75 @@ def redacted(text: str) -> tuple[str, tuple[Hidden, ...]]:
     return text, tuple(hidden)
 
 
+class Redactor:
+    """Takes secrets out of texts about one content.
+
+    What is a secret by its name in the content or in its details is one wherever it
+    stands, also where the name is gone: in a command whose variables were filled in.
+    """
+
+    def __init__(
+        self,
+        content: bytes = b"",
+        details: Iterable[str] = (),
+        others: Iterable[bytes] = (),
+    ) -> None:
+        """Look for secrets in these texts, and in the arguments that `details` have."""
+        arguments = " ".join(map(_argument, details))[:_MOST_LOOKED_AT]
+        texts = (_looked_at(each) for each in (content, *others))
+        hidden = chain.from_iterable(
+            redacted(each)[1] for each in filter(None, (*texts, arguments))
+        )
+        values = dict.fromkeys(_bare(each.secret) for each in hidden)
+        known = [e for e in values if _LEAST_VALUE <= len(e) <= _LONGEST_VALUE]
+        # The longest first: one may begin with another.
+        kept = sorted(known[:_MOST_VALUES], key=len, reverse=True)
+        self._known = re2.compile("|".join(map(re2.escape, kept))) if kept else None
+
+    def text(self, text: str) -> str:
+        """`text` without secrets."""
+        return self.known(redact(text))
+
+    def known(self, text: str) -> str:
+        """`text` without those that were found elsewhere."""
+        return text if self._known is None else self._known.sub(REDACTED, text)
+
+    def excerpt(self, data: bytes, longest: int = LONGEST_EXCERPT) -> str:
+        """The beginning of `data` without secrets; `…` shows that it goes on."""
+        return _cut(self.text(_beginning(data, longest)), data, longest)
+
+    def lines(self, details: Iterable[str]) -> list[str]:
+        """Details of a content without secrets."""
+        return [self.text(each) for each in details]
+
+
+def _looked_at(data: bytes) -> str:
+    return data[:_MOST_LOOKED_AT].decode(errors="replace")
+
+
+def _argument(detail: str) -> str:
+    """The argument that a line of details has: `$1: x` has `x`."""
+    return detail.partition(": ")[2] if detail.startswith("$") else ""
+
+
+def _bare(secret: str) -> str:
+    """The value without what it was quoted with."""
+    value = secret.strip("\\\"'")
+    return value.removeprefix("Bearer ").removeprefix("Basic ")
+
+
+def _beginning(data: bytes, longest: int = LONGEST_EXCERPT) -> str:
+    """So much of `data` that no secret in its excerpt is cut in two."""
+    text = data[: 4 * (longest + _OVERHANG)].decode(errors="replace")
+    return text[: longest + _OVERHANG]
+
+
+def _cut(clean: str, data: bytes, longest: int) -> str:
+    if len(clean) <= longest and len(data) <= 4 * (longest + _OVERHANG):
+        return clean
+    return clean[:longest] + "…"
+
+
 @lru_cache(maxsize=1024)
 def redact_reason(text: str) -> str:
     """The same of a verdict's reason: they are few, and each comes again and again."""
@@ -151,11 +229,4 @@ def _redacted(name: str, value: object) -> object:
 
 def excerpt(data: bytes, longest: int = LONGEST_EXCERPT) -> str:
     """The beginning of `data` as text without secrets; `…` shows that it goes on."""
-    if not data:
-        return ""
-    widest = 4 * (longest + _OVERHANG)
-    text = data[:widest].decode(errors="replace")[: longest + _OVERHANG]
-    clean = redact(text)
-    if len(clean) <= longest and len(data) <= widest:
-        return clean
-    return clean[:longest] + "…"
+    return _cut(redact(_beginning(data, longest)), data, longest) if data else ""
