@@ -4,6 +4,7 @@ Nothing is followed elsewhere, certificates are checked against the system's, an
 is answered is bounded. How long it may take is for whoever has started the process.
 """
 
+import ctypes
 import http.client
 import ssl
 from collections.abc import Mapping
@@ -11,13 +12,23 @@ from urllib.parse import urlsplit
 
 from redlane.errors import RedlaneError
 
-__all__ = ["post"]
+__all__ = ["not_readable", "post"]
+
+_SET_DUMPABLE = 4
+
+
+def not_readable() -> None:
+    """Let nobody look into this process: secrets are in its memory."""
+    ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0)
 
 
 def post(
     url: str, headers: Mapping[str, str], body: bytes, most: int
 ) -> tuple[int, bytes]:
-    """The status and at most `most` bytes; raises RedlaneError for what is none."""
+    """The status and at most `most` bytes; raises RedlaneError for what is none.
+
+    With 0 bytes the answer is not read.
+    """
     parts = urlsplit(url)
     host, is_safe = parts.hostname or "", parts.scheme == "https"
     # Without a port the library takes the end of an IPv6 address for one.
@@ -31,9 +42,11 @@ def post(
     try:
         connection.request("POST", target, body, dict(headers))
         response = connection.getresponse()
-        answer = response.read(most + 1)
+        answer = response.read(most + 1) if most else b""
     except http.client.HTTPException as error:
         raise RedlaneError(f"no HTTP was answered: {error!r}") from error
+    except UnicodeError as error:
+        raise RedlaneError(f"{host!r} is no name of a host") from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise RedlaneError(f"it cannot be reached: {reason}") from error
@@ -41,6 +54,6 @@ def post(
         connection.close()
     if len(answer) > most:
         raise RedlaneError(f"it answers with more than {most // 1024} KiB")
-    if response.length:
+    if most and response.length:
         raise RedlaneError("its answer was cut off")
     return response.status, answer

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redlane.execution.seats import Seats
 from redlane.jury import MOST_AT_ONCE, Jury
 from redlane.jury.ballot import Ballot
-from redlane.jury.seats import Seats
 from redlane.jury.votes import NoVoteError, read_vote
 from redlane.model.content import Content
 from redlane.model.field import Field, Kind

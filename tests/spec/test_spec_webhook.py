@@ -2,68 +2,16 @@
 
 import hashlib
 import hmac
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from hook import Hook
 from spec.cases import simple
 from spec.redlane_home import REDLANE_SH, Home, wait_for
 
 SECRET = "a secret of ours"
 TOKEN = "ghp_" + "a" * 36
-
-
-class Message(NamedTuple):
-    """What has come."""
-
-    path: str
-    signature: str
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-class Hook:
-    """A real server that takes messages, and answers as it is told to."""
-
-    def __init__(self) -> None:
-        messages: SimpleQueue[Message] = SimpleQueue()
-        answers = self.answers = [200]
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                signature = self.headers["Redlane-Signature"]
-                messages.put(Message(self.path, signature, body))
-                self.send_response(answers[-1])
-                self.send_header("Location", "/elsewhere")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._messages = messages
-        self.url = f"http://127.0.0.1:{self._server.server_port}/hook?team=a"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def next(self) -> Message:
-        return self._messages.get(timeout=20)
-
-    @property
-    def is_empty(self) -> bool:
-        return self._messages.empty()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 @pytest.fixture
@@ -134,6 +82,7 @@ WRONG: dict[str, object] = {
     "no url": {"secret": "s"},
     "no address": {"url": "h", "secret": "s"},
     "a login": {"url": "https://u:p@h/", "secret": "s"},
+    "no format": {"url": "https://h/", "secret": "s", "format": "irc"},
 }
 
 
@@ -141,3 +90,25 @@ WRONG: dict[str, object] = {
 def test_webhook_that_cannot_be_one_is_an_error(home: Home, case: str) -> None:
     home.settings(review={"webhook": WRONG[case]})
     assert home.check().code == 1
+
+
+def test_reload_has_others_told(told: Home, hook: Hook) -> None:
+    shell, review = hold(told, "echo odd")
+    assert hook.next().json["event"] == "held"
+    webhook = {"url": f"{hook.url}&format=1", "secret": SECRET, "format": "discord"}
+    told.settings(review={"timeout_seconds": 60, "webhook": webhook})
+    assert told.run("reload").code == 0
+    told.run("review", "block", review)
+    shell.communicate(timeout=20)
+    message = hook.next()
+    assert message.path.endswith("&format=1")
+    assert message.json["allowed_mentions"] == {"parse": []}
+
+
+def test_daemon_that_stops_tells_what_becomes_of_it(told: Home, hook: Hook) -> None:
+    shell, review = hold(told, "echo odd")
+    assert hook.next().json["event"] == "held"
+    told.stop()
+    over = hook.next().json["review"]
+    assert (over["id"], over["state"]) == (review, "cancelled")
+    shell.communicate(timeout=20)

@@ -19,7 +19,6 @@ from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.daemon.served_contexts import PeersJudge, ServedContexts
 from redlane.daemon.tenancy import tenancy
 from redlane.gate import Gate
-from redlane.holder import Consult
 from redlane.judging.member_connections import MemberConnections
 from redlane.judging.metrics import Metrics
 from redlane.judging.service import JudgingService
@@ -45,6 +44,8 @@ from redlane.webhook import Webhooks
 
 __all__ = ["Container", "build"]
 
+_LAST_WORDS_SECONDS = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class Container(Collaborators):
@@ -55,6 +56,7 @@ class Container(Collaborators):
     members: MemberConnections
     served_contexts: ServedContexts
     pausing: Pausing
+    webhooks: Webhooks
 
     def restore_sessions(self, starter: Ancestry) -> list[str]:
         """Take up the sessions of a daemon that was killed.
@@ -84,6 +86,7 @@ class Container(Collaborators):
 
     def close(self) -> None:
         """Leave nothing behind that a next start would take for a killed daemon's."""
+        self.webhooks.close(_LAST_WORDS_SECONDS)
         self.events.close()
         running = [e for e in self.table.list() if e.state is SessionState.RUNNING]
         if not any(each.frozen or each.root_pid is not None for each in running):
@@ -112,7 +115,7 @@ def build(
         table, membership, reviews, rules, default_role, quota_key, held
     )
     pausing = Pausing(table, membership, lambda: rules.ruleset)
-    gate = _gate(rules, table, events, reviews, quota_key, pausing)
+    gate = _gate(rules, table, events, reviews, quota_key)
     judging = JudgingService(gate, metrics)
     context = JudgingContext(gate, table, membership, reviews, judging)
     proxying = build_proxying(paths, environ, rules, served, context)
@@ -132,6 +135,7 @@ def build(
         members=members,
         served_contexts=served_contexts,
         pausing=pausing,
+        webhooks=_consult(gate, rules, reviews, pausing),
         pins=pins,
         counted=served.counted,
         gate=gate,
@@ -205,7 +209,6 @@ def _gate(
     events: EventFeed,
     reviews: Reviews,
     quota_key: QuotaKey,
-    pausing: Pausing,
 ) -> Gate:
     gate = Gate(
         lambda: rules.ruleset,
@@ -215,25 +218,26 @@ def _gate(
         lambda: rules.loaded.settings.review,
         places=ConcurrencyLimit(quota_key=quota_key),
     )
-    jury = Jury(lambda: rules.ruleset.match_types, reviews)
-    gate.holder.consult = _consulting(jury, pausing, Webhooks(reviews))
     gate.scan_settings = lambda: rules.loaded.settings.inbound_scan
     return gate
 
 
-def _consulting(jury: Jury, pausing: Pausing, webhooks: Webhooks) -> Consult:
-    """What happens while something is held."""
+def _consult(gate: Gate, rules: Rules, reviews: Reviews, pausing: Pausing) -> Webhooks:
+    """Have what is held known to a webhook and a jury, as long as it is."""
+    jury = Jury(lambda: rules.ruleset.match_types, reviews)
+    webhooks = Webhooks(reviews, lambda: rules.loaded.settings.review)
 
     @contextmanager
     def consult(review: Review, settings: ReviewSettings) -> Iterator[None]:
         with (
-            webhooks.told(review, settings),
+            webhooks.told(review),
             pausing.until_decided(review),
             jury.ask(review, settings),
         ):
             yield
 
-    return consult
+    gate.holder.consult = consult
+    return webhooks
 
 
 def _facts(paths: Paths, options: Options, contexts: ServedContexts) -> Facts:

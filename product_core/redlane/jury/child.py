@@ -1,7 +1,6 @@
 """The process in which one juror is asked one question, and that ends with it."""
 
 import contextlib
-import ctypes
 import json
 import math
 import signal
@@ -13,15 +12,13 @@ from redlane.jury.completion import Completion
 from redlane.jury.votes import write_vote
 from redlane.model.reviewing import Opinion, Reviewer, ReviewRequest, Vote
 from redlane.model.settings import Juror
+from redlane.outgoing import not_readable
 from redlane.policies.juror_types import HTTP
 
 __all__ = ["WORDS", "main", "question"]
 
 WORDS = (sys.executable, "-I", "-m", "redlane.jury.child")
 """What starts it; `question` is for its standard input."""
-
-
-_SET_DUMPABLE = 4
 
 
 def question(juror: Juror, request: ReviewRequest) -> bytes:
@@ -38,7 +35,7 @@ def question(juror: Juror, request: ReviewRequest) -> bytes:
 def main() -> None:
     """Answer the question; whatever fails is a vote to block."""
     # A key is in this memory, and a vote goes out: nobody is to look in, or to write.
-    ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0)
+    not_readable()
     answers = sys.stdout.buffer
     # What a plugin prints must not mix with the vote.
     with contextlib.redirect_stdout(sys.stderr):

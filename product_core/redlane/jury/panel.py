@@ -9,10 +9,10 @@ from functools import partial
 from redlane.engine.boundary import fail_closed
 from redlane.errors import UsageError
 from redlane.execution import Stop
+from redlane.execution.seats import Seats
 from redlane.jury.asking import MatchTypes, opinion_of
 from redlane.jury.ballot import Ballot
 from redlane.jury.briefing import request_of
-from redlane.jury.seats import Seats
 from redlane.model.reviewing import Opinion, ReviewRequest, Vote
 from redlane.model.settings import Juror, Order
 from redlane.model.settings import Review as ReviewSettings

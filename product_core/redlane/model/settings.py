@@ -128,12 +128,17 @@ class Juror:
     )
 
 
+WEBHOOK_FORMATS = (*("json", "slack", "mattermost", "google-chat", "discord", "teams"),)
+"""Who a webhook's messages are for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Webhook:
     """Where reviews are told of, and what their signatures are made with."""
 
     url: str
     secret: str = dataclasses.field(repr=False)
+    format: str = "json"
 
 
 class Order(StrEnum):

@@ -9,6 +9,7 @@ from redlane.model.problem import Finding, Severity
 from redlane.model.settings import (
     JUROR_SECONDS,
     LONGEST_SECONDS,
+    WEBHOOK_FORMATS,
     Juror,
     Order,
     Review,
@@ -37,6 +38,13 @@ JUROR = (
 WEBHOOK = (
     Field("url", Kind.NAME, "what is told of reviews, by POST", required=True),
     Field("secret", Kind.NAME, "what signatures are made with", required=True),
+    Field(
+        "format",
+        Kind.STRING,
+        "who is to show the messages",
+        default="json",
+        choices=WEBHOOK_FORMATS,
+    ),
 )
 """What `review.webhook` says."""
 
@@ -100,7 +108,8 @@ def parse_webhook(
     """`review.webhook`, None where it is wrong, and all that is wrong with it."""
     subject = "review.webhook"
     # An empty object is one that lacks everything.
-    shared = {each.name: None for each in WEBHOOK} | dict(entry)
+    lacking = {each.name: None for each in WEBHOOK if each.required}
+    shared = lacking | dict(entry)
     findings = list(table_findings(subject, WEBHOOK, shared, file))
     if all(each.severity is not Severity.ERROR for each in findings):
         for problem in url_problems(entry):
@@ -108,7 +117,8 @@ def parse_webhook(
             findings.append(finding)
     if any(each.severity is Severity.ERROR for each in findings):
         return None, findings
-    return Webhook(str(entry["url"]), str(entry["secret"])), findings
+    values = {name: str(each) for name, each in table_values(WEBHOOK, entry).items()}
+    return Webhook(**values), findings
 
 
 def check_review(review: Review, file: str) -> Iterator[Finding]:

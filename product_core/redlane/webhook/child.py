@@ -6,14 +6,13 @@ import signal
 import sys
 
 from redlane.errors import RedlaneError
-from redlane.outgoing import post
+from redlane.outgoing import not_readable, post
 
 __all__ = ["WORDS", "main", "task"]
 
 WORDS = (sys.executable, "-I", "-m", "redlane.webhook.child")
 """What starts it; `task` is for its standard input."""
 
-_MOST_ANSWER = 64 * 1024
 _FINE = range(200, 300)
 
 
@@ -25,12 +24,11 @@ def task(url: str, headers: dict[str, str], body: bytes, seconds: float) -> byte
 
 def main() -> int:
     """Send it; the exit status is 1, with the reason printed, where nobody took it."""
+    not_readable()
     told = json.load(sys.stdin.buffer)
     signal.alarm(math.ceil(told["seconds"]) + 1)
     try:
-        status, _ = post(
-            told["url"], told["headers"], told["body"].encode(), _MOST_ANSWER
-        )
+        status, _ = post(told["url"], told["headers"], told["body"].encode(), 0)
     except RedlaneError as error:
         sys.stdout.write(str(error))
         return 1

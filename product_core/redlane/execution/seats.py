@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection
 
-__all__ = ["Seats"]
+__all__ = ["Seats", "Work"]
 
 Work = Callable[[], None]
 
@@ -36,12 +36,16 @@ class Seats:
             seat.start()
             self._busy += 1
 
-    def take_back(self, whom: str, works: Collection[Work]) -> None:
-        """Do not begin with these any more."""
+    def take_back(self, whom: str, works: Collection[Work]) -> int:
+        """Do not begin with these any more; how many had not begun."""
         with self._lock:
-            left = [e for e in self._waiting.pop(whom, ()) if e not in works]
+            waiting = self._waiting.get(whom, deque())
+            left = deque(each for each in waiting if each not in works)
             if left:
-                self._waiting[whom] = deque(left)
+                self._waiting[whom] = left  # where its turn is
+            else:
+                self._waiting.pop(whom, None)
+            return len(waiting) - len(left)
 
     def _serve(self, work: Work) -> None:
         todo: Work | None = work
