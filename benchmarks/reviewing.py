@@ -1,11 +1,13 @@
-"""How soon a person sees what is held, and how soon a key lets it run.
+"""How soon a person sees what is held, and how soon a key or a button lets it run.
 
-`redlane review` runs on a terminal of its own. A command is held: the time until it
-stands on the screen, then the time from the key to the command's output, each against
-its bound.
+`redlane review` runs on a terminal of its own, and `redlane review notify` on a message
+bus of its own. A command is held: the time until it stands on the screen or is shown as
+a notification, then the time from the key or the button to the command's output, each
+against its bound.
 """
 
 import fcntl
+import json
 import os
 import pty
 import secrets
@@ -25,6 +27,9 @@ from own_daemon import SCRIPTS, daemon
 
 RUNS = int(os.environ.get("BENCH_RUNS", "20"))
 SHOWN_WITHIN, RUN_WITHIN = 0.2, 0.1
+SERVER = (
+    Path(__file__).resolve().parent.parent / "tests" / "spec" / "notification_server.py"
+)
 POLICY = {"id": "held", "type": "Simple", "action": "Flag", "pattern": "please"}
 SETTINGS = {"review": {"timeout_seconds": 600}}
 SIZE = struct.pack("HHHH", 40, 120, 0, 0)
@@ -80,8 +85,46 @@ def once(environment: Mapping[str, str], terminal: int) -> list[float]:
     return [seen - start, ran - seen]
 
 
+@contextmanager
+def desktop(environment: Mapping[str, str]) -> Iterator["subprocess.Popen[str]"]:
+    """Somebody who shows notifications, and `redlane review notify`."""
+    words = ("dbus-daemon", "--session", "--nofork", "--print-address")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    quiet = {"stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **quiet) as bus:
+        address = bus.stdout.readline().strip()
+        env = {**environment, "DBUS_SESSION_BUS_ADDRESS": address}
+        with subprocess.Popen((sys.executable, SERVER), env=env, **pipes) as shows:
+            shows.stdout.readline()
+            notify = (SCRIPTS / "redlane", "review", "notify")
+            with subprocess.Popen(notify, env=env, **quiet) as notifies:
+                yield shows
+                for process in (notifies, shows, bus):
+                    process.terminate()
+
+
+def once_on(
+    environment: Mapping[str, str], shows: "subprocess.Popen[str]"
+) -> list[float]:
+    """The seconds until one command is shown, and from the button until it has run."""
+    command = [SCRIPTS / "redlane-sh", "-c", "echo please"]
+    start = time.perf_counter()
+    shell = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    shown = {}
+    while "buttons" not in shown:
+        shown = json.loads(shows.stdout.readline())
+    seen = time.perf_counter()
+    button = shown["buttons"][shown["buttons"].index("Allow") - 1]
+    shows.stdin.write(f"press {shown['number']} {button}\n")
+    shows.stdin.flush()
+    shell.communicate()
+    return [seen - start, time.perf_counter() - seen]
+
+
 def main() -> None:
-    """Print the middle and the worst of both, as shares of their bounds."""
+    """Print the middle and the worst of each, as shares of their bounds."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         with (
@@ -89,7 +132,14 @@ def main() -> None:
             screen(environment) as terminal,
         ):
             taken = [once(environment, terminal) for _ in range(RUNS)]
-    bounds = ("seen", SHOWN_WITHIN), ("run", RUN_WITHIN)
+            with desktop(environment) as shows:
+                once_on(environment, shows)  # finds who shows them
+                notified = [once_on(environment, shows) for _ in range(RUNS)]
+    taken = [[*key, *button] for key, button in zip(taken, notified, strict=True)]
+    bounds = (
+        *(("seen", SHOWN_WITHIN), ("run by a key", RUN_WITHIN)),
+        *(("notified", SHOWN_WITHIN), ("run by a button", RUN_WITHIN)),
+    )
     rows = [
         (
             *(step, duration(percentile(times, 50)), duration(max(times))),

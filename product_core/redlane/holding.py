@@ -13,7 +13,7 @@ from redlane.model.policy import Action
 from redlane.model.verdict import Decision, Verdict
 from redlane.processes import SUPERVISOR, Process, ProcessUnreadableError, ancestry
 from redlane.state.redaction import redact
-from redlane.state.review import Review, ReviewState
+from redlane.state.review import Decider, Review, ReviewState
 
 __all__ = [
     "NO_MORE",
@@ -172,12 +172,13 @@ def _part(flagged: Verdict) -> str:
 
 
 def _outcome(review: Review) -> str:
-    note = f" ({review.note})" if review.note else ""
+    by = "a person" if review.decided_by is Decider.PERSON else review.by
+    note = f": {review.note}" if review.note else ""
     match review.state:
         case ReviewState.ALLOWED:
-            return f"held and allowed by {review.by}{note}"
+            return f"held and allowed by {by}{note}"
         case ReviewState.BLOCKED:
-            return f"held and blocked by {review.by}{note}"
+            return f"held and blocked by {by}{note}"
         case ReviewState.EXPIRED:
             left = "which lets it go on" if review.goes_on else "so it is blocked"
             return f"held and not decided in {review.timeout_seconds:g} s, {left}"

@@ -43,7 +43,7 @@ def test_flag_waits_for_its_decision(
     judgement = bench.deciding(decision)
     verdict = judgement.verdict
     assert (verdict.decision, verdict.policy) == (expected, "f")
-    assert verdict.reason.startswith(f"held and {decision}ed by alice (seen)")
+    assert verdict.reason.startswith(f"held and {decision}ed by a person: seen;")
     first, second = bench.events()
     assert (first.verdict, second.verdict) == ("FLAG", expected.value)
     assert (second.review, second.decided_by) == (judgement.review, "person")

@@ -388,7 +388,7 @@ def test_a_refusal_tells_which_juror_said_what(court: Court) -> None:
     court.seat(saying(vote("block", "it deletes\nthings \x1b[2J")))
     ran = court.home.shell("-c", "echo odd")
     assert (ran.code, ran.out) == (126, "")
-    assert "blocked by the jury (strict: it deletes things" in ran.err.splitlines()[-1]
+    assert "blocked by the jury: strict: it deletes things" in ran.err.splitlines()[-1]
     assert "\x1b" not in ran.err
 
 

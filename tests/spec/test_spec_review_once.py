@@ -181,7 +181,7 @@ def test_a_block_holds_for_what_is_tried_in_its_place(guarded: Home) -> None:
         decide(guarded, "block", "--note", "not here")
         out, err = started.communicate(timeout=20)
         assert (started.returncode, out) == (126, "")
-        assert err.count("(not here)") == 2
+        assert err.count("blocked by a person: not here;") == 2
     assert len(guarded.control.rows("/api/reviews?over=true")) == 1
 
 
