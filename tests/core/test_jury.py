@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from redlane.execution.seats import Seats
 from redlane.jury import MOST_AT_ONCE, Jury
 from redlane.jury.ballot import Ballot
+from redlane.jury.budgets import Budgets
 from redlane.jury.votes import NoVoteError, read_vote
 from redlane.model.content import Content
 from redlane.model.field import Field, Kind
@@ -113,6 +114,16 @@ def test_vote_may_have_other_keys_and_its_reason_is_one_line() -> None:
     assert found == Opinion(B, "a [2J b")
 
 
+def test_juror_is_asked_so_often_in_an_hour() -> None:
+    now = [0.0]
+    budgets = Budgets(lambda: now[0])
+    thrifty = Juror("a", "command", requests_per_hour=2)
+    assert [budgets.take(thrifty) for _ in range(3)] == [True, True, False]
+    assert all(budgets.take(Juror("b", "command")) for _ in range(9))
+    now[0] = 3600.0
+    assert [budgets.take(thrifty) for _ in range(3)] == [True, True, False]
+
+
 def test_seats_are_taken_in_turn_of_those_whom_they_are_for() -> None:
     seats, begun, go_on = Seats(1), threading.Event(), threading.Event()
     done: list[str] = []
@@ -187,6 +198,20 @@ def review_by(
     review = reviews.park(b"content", "s", "f", "flagged", settings.pop("seconds", 20))
     with asked.ask(review, Settings(jury=tuple(jury), **settings)):
         return reviews.wait(review)
+
+
+def test_juror_whose_requests_are_used_up_votes_to_block() -> None:
+    reviews = Reviews()
+    asked = Jury(dict, reviews)
+    thrifty = tuple(replace(each, requests_per_hour=1) for each in jurors(ALLOWS))
+    settings = Settings(jury=thrifty, order="jury")
+    ended = []
+    for _ in range(2):
+        review = reviews.park(b"content", "s", "f", "flagged", 20)
+        with asked.ask(review, settings):
+            ended.append(reviews.wait(review))
+    assert [each.state.value for each in ended] == ["allowed", "blocked"]
+    assert "its 1 requests of an hour are used up" in str(ended[1].note)
 
 
 ALLOWS, BLOCKS, FAILS = (

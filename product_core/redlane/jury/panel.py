@@ -13,6 +13,7 @@ from redlane.execution.seats import Seats
 from redlane.jury.asking import MatchTypes, opinion_of
 from redlane.jury.ballot import Ballot
 from redlane.jury.briefing import request_of
+from redlane.jury.budgets import Budgets
 from redlane.model.reviewing import Opinion, ReviewRequest, Vote
 from redlane.model.settings import Juror, Order
 from redlane.model.settings import Review as ReviewSettings
@@ -41,6 +42,7 @@ class Jury:
         self._reviews = reviews
         self._timer = timer
         self._seats = Seats(MOST_AT_ONCE)
+        self._budgets = Budgets(timer)
 
     @contextmanager
     def ask(self, review: Review, settings: ReviewSettings) -> Iterator[None]:
@@ -80,6 +82,9 @@ class Jury:
         stop = case.begin()
         if stop is None:
             return None
+        if not self._budgets.take(juror):
+            spent = f"its {juror.requests_per_hour} requests of an hour are used up"
+            return Opinion(Vote.BLOCK, spent)
         return opinion_of(juror, case.request, self._match_types(), stop)
 
 

@@ -126,6 +126,7 @@ class Juror:
     settings: Mapping[str, object] = dataclasses.field(
         default_factory=lambda: MappingProxyType({})
     )
+    requests_per_hour: int | None = None
 
 
 WEBHOOK_FORMATS = (*("json", "slack", "mattermost", "google-chat", "discord", "teams"),)

@@ -32,6 +32,13 @@ JUROR = (
         positive=True,
         maximum=LONGEST_SECONDS,
     ),
+    Field(
+        "requests_per_hour",
+        Kind.INTEGER,
+        "how often it is asked within an hour; on what comes on top it votes to block",
+        default=None,
+        minimum=1,
+    ),
 )
 """What every entry says, whatever its type is."""
 
@@ -98,8 +105,14 @@ def _juror(entry: Mapping[str, object], types: JurorTypes, home: Path) -> Juror:
     shared = table_values(JUROR, entry)
     table = types[str(entry["type"])].settings
     settings = placed(table, table_values(table, entry), home)
-    seconds = float(str(shared["timeout_seconds"]))
-    return Juror(str(shared["name"]), str(shared["type"]), seconds, settings)
+    per_hour = shared.get("requests_per_hour")
+    return Juror(
+        str(shared["name"]),
+        str(shared["type"]),
+        float(str(shared["timeout_seconds"])),
+        settings,
+        None if per_hour is None else int(str(per_hour)),
+    )
 
 
 def parse_webhook(
