@@ -121,6 +121,8 @@ TRIES = {
     "swaps.py": f"{RUN_ODD}os.replace('sub/odd', 'odd')\nsubprocess.run(words)",
     "moves.py": f"{RUN_ODD}os.rename('sub', 'was')\nos.symlink('was', 'sub')\n"
     "subprocess.run(['bash', '-c', './' + 'odd sub'])",
+    "becomes.py": f"{START}os.environ['X'] = 'y'\n"
+    "os.execv('./' + 'odd', ['./' + 'odd', 'a'])",
     "wraps.py": f"{START}subprocess.run(['nice', './' + 'odd', 'a'])",
 }
 """Programs that do what stood in a text, in another way."""
@@ -133,6 +135,7 @@ AGAIN = {
     "with other variables": "python3 varied.py bash -c './odd a'",
     "a program that has changed": "python3 swaps.py bash -c './odd a'",
     "a directory that is another": "python3 moves.py bash -c './odd sub'",
+    "by what the text becomes": "./odd a; exec python3 becomes.py",
     "behind a wrapper": "python3 wraps.py bash -c './odd a'",
 }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from redlane.judging.asking_shells import AskingShells
 from redlane.judging.held_command import HeldCommand
-from redlane.judging.seen_texts import Seen
+from redlane.judging.seen_texts import Place, Seen
 from redlane.model.verdict import Verdict
 from redlane.processes import Process, ProcessUnreadableError, ancestry
 from redlane.state.clock import uptime
@@ -93,20 +93,24 @@ class DecidedTexts:
         for place, decided in found:
             if decided is None or decided.about != about:
                 continue
-            is_own = place < 0 or self._is_own(chain[: place + 1])
-            if part.stands_in(decided.seen, is_own=is_own) and self._use(decided):
+            where = self._place(chain[: place + 1])
+            if part.stands_in(decided.seen, where) and self._use(decided):
                 return decided.review
         return None
 
-    def _is_own(self, chain: Sequence[Process]) -> bool:
-        """Whether the shell that runs a text, which is last, has started the first one.
+    def _place(self, chain: Sequence[Process]) -> Place:
+        """Where the first one stands, seen from the process of a text, which is last.
 
-        A fork is the shell as well, and a shell may become what it starts last.
+        A fork of the text's shell is that shell as well. Of what was blocked, which has
+        no process any more, the place does not count.
         """
+        if not chain:
+            return Place.OF_ITS_SHELL
         if len(chain) == 1:
-            return True
+            return Place.ITSELF
         *between, shell = chain[1:]
-        return all(e.is_fork for e in between) and self._shells.is_systems(shell.pid)
+        is_own = all(e.is_fork for e in between) and self._shells.is_systems(shell.pid)
+        return Place.OF_ITS_SHELL if is_own else Place.BELOW
 
     def _use(self, decided: _Decided) -> bool:
         with self._lock:

@@ -1,13 +1,15 @@
 """What somebody has seen of a command, and whether another one is a part of that.
 
 A part is taken for seen only if it does the same wherever it stands: what a text's own
-shell starts does, in the directories that the text names. What a program below starts
-does where the text is that one program, in its directory, with its variables.
+shell starts does, in the directories that the text names. What the text's process has
+become by itself does in its directory, with its variables, and so does what a program
+below starts, where the text is that one program.
 """
 
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from redlane.contexts.shell.knowledge.code import interpreter_of
 from redlane.contexts.shell.knowledge.shells import SHELLS
@@ -15,10 +17,19 @@ from redlane.judging.used_files import Used
 from redlane.model.content import Content, Reader
 from redlane.model.policy import Action
 
-__all__ = ["Part", "Seen", "texts_of"]
+__all__ = ["Part", "Place", "Seen", "texts_of"]
 
 _WORKED_OUT = frozenset(b"$`")
 """What in a text stands for something else, by variables that another may have set."""
+
+
+class Place(Enum):
+    """Where a part stands, seen from the process of the text."""
+
+    OF_ITS_SHELL = auto()
+    ITSELF = auto()
+    """Whatever that process has been in between, it may have set variables."""
+    BELOW = auto()
 
 
 def texts_of(content: Content) -> frozenset[bytes]:
@@ -54,9 +65,9 @@ class Part:
     used: Used
     has_arguments: bool
 
-    def stands_in(self, seen: Seen, *, is_own: bool) -> bool:
-        """Whether it was seen, as a command of the text's own shell or of one below."""
-        return self._was_read(seen) and self._is_there(seen, is_own=is_own)
+    def stands_in(self, seen: Seen, place: Place) -> bool:
+        """Whether it was seen, and is the same in this place."""
+        return self._was_read(seen) and self._is_there(seen, place)
 
     def _was_read(self, seen: Seen) -> bool:
         """Whether its text was seen, or its words with all that is inside of them.
@@ -70,28 +81,30 @@ class Part:
             return False
         inside, forms = self.texts - {self.data}, set[bytes]()
         for words in filter(None, lines):
-            own = [_joined(words), *map(_joined, _behind_interpreter(words))]
+            started = filter(None, _behind_interpreter(words))
+            own = [_joined(words), *map(_joined, started)]
             if not seen.texts.intersection(own):
                 return False
             forms.update(own)
         return inside - forms <= seen.texts
 
-    def _is_there(self, seen: Seen, *, is_own: bool) -> bool:
+    def _is_there(self, seen: Seen, place: Place) -> bool:
         """Whether it would do there what it does where the text is."""
         mine, other = self.used, seen.used
         if not mine.place or mine.place[1:] != other.place[1:]:
             return False
         if mine.more and not other.more:
             return False
-        if not is_own and not self._is_alone(seen):
+        if place is Place.BELOW and not seen.is_one_program:
+            return False
+        if place is not Place.OF_ITS_SHELL and not self._is_alike(seen):
             return False
         return mine.is_part_of(other, seen.held_at)
 
-    def _is_alone(self, seen: Seen) -> bool:
-        """Whether nothing but the text's one program can have made it another thing."""
+    def _is_alike(self, seen: Seen) -> bool:
+        """Whether nothing that was set in between can have made it another thing."""
         return (
-            seen.is_one_program
-            and self.used.place == seen.used.place
+            self.used.place == seen.used.place
             and self.used.variables == seen.used.variables
             and not _WORKED_OUT.intersection(self.data)
         )
@@ -105,12 +118,14 @@ def _behind_interpreter(words: list[str]) -> Iterator[list[str]]:
     """What started the interpreter of a script: its path, and its name."""
     yield [_base(words[0]), *words[1:]]
     if _base(words[0]) == "env":
-        yield (words := words[1:])
+        words = words[1:]
+        yield words
     if words and (_base(words[0]) in SHELLS or interpreter_of(_base(words[0]))):
         yield [_base(words[0]), *words[1:]]
         rest = words[1:]
-        yield rest
-        yield [_base(rest[0]), *rest[1:]] if rest else rest
+        if rest:
+            yield rest
+            yield [_base(rest[0]), *rest[1:]]
 
 
 def _base(path: str) -> str:
