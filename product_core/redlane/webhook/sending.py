@@ -23,7 +23,6 @@ __all__ = ["Webhooks"]
 _SECONDS, _SECONDS_OF_AWAY = 10.0, 3.0
 _TRIES = 2
 _MOST_WAITING, _MOST_TOLD = 256, 4096
-_POLL_SECONDS = 0.05
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +47,7 @@ class Webhooks:
         self._clock = clock
         self._seats = Seats(1)
         self._stop = Stop()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._waiting = 0
         self._left_out = 0
         self._told: OrderedDict[str, ReviewState] = OrderedDict()
@@ -70,12 +69,12 @@ class Webhooks:
 
     def close(self, seconds: float) -> None:
         """Send what waits for so long, and then no more."""
-        end = time.monotonic() + seconds
-        while self._waiting and time.monotonic() < end:
-            time.sleep(_POLL_SECONDS)
+        with self._lock:
+            self._lock.wait_for(lambda: not self._waiting, seconds)
+            left = self._waiting
         self._stop.set()
-        if self._waiting:
-            _log.warning("the webhook was not told %d times: stopping", self._waiting)
+        if left:
+            _log.warning("the webhook was not told %d times: stopping", left)
 
     def _give_over(self, review: Review) -> None:
         with self._lock:
@@ -102,6 +101,7 @@ class Webhooks:
         """So many wait no more; how many were left out since the last time."""
         with self._lock:
             self._waiting -= count
+            self._lock.notify_all()
             left_out = self._left_out if count else 0
             self._left_out -= left_out
         return left_out
