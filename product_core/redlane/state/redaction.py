@@ -16,7 +16,6 @@ __all__ = [
     "REDACTED",
     "Hidden",
     "Redactor",
-    "excerpt",
     "redact",
     "redact_details",
     "redact_reason",
@@ -225,8 +224,3 @@ def _redacted(name: str, value: object) -> object:
     if redact(f"{name}=x") != f"{name}=x":
         return REDACTED
     return redact(value) if isinstance(value, str) else value
-
-
-def excerpt(data: bytes, longest: int = LONGEST_EXCERPT) -> str:
-    """The beginning of `data` as text without secrets; `…` shows that it goes on."""
-    return _cut(redact(_beginning(data, longest)), data, longest) if data else ""
