@@ -1,6 +1,7 @@
 """Nobody but who is asked answers over a message bus."""
 
 import asyncio
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -14,7 +15,7 @@ from jeepney import (
     new_signal,
 )
 
-from redlane.cli.notify.desktop import Desktop, Server
+from redlane.cli.notify.desktop import Desktop, NoServerError, Server
 
 BUS, STRANGER = "org.freedesktop.DBus", ":1.66"
 OBJECT = DBusAddress("/x", "org.x", "org.x")
@@ -54,20 +55,33 @@ def forged(kind: str, call: Message, serial: int) -> Message:
     return by(STRANGER, made, serial)
 
 
+async def asked(*answers: Any) -> Any:
+    """What a server can show, after these came as answers."""
+    wire = Wire()
+    desktop = Desktop(wire)
+    hears = asyncio.create_task(desktop.listen(lambda _: None))
+    asks = asyncio.create_task(desktop.abilities(Server(":1.7", 7)))
+    call, serial = await wire.sent.get()
+    for answer in answers:
+        wire.comes.put_nowait(answer(call, serial))
+    try:
+        return await asks
+    finally:
+        hears.cancel()
+
+
+def true(call: Message, serial: int) -> Message:
+    return by(":1.7", new_method_return(call, "as", (["body"],)), serial)
+
+
 @pytest.mark.parametrize("kind", ["a signal", "an answer", "an error"])
 def test_what_others_answer_is_not_heard(kind: str) -> None:
-    async def ask() -> Any:
-        wire = Wire()
-        desktop = Desktop(wire)
-        hears = asyncio.create_task(desktop.listen(lambda _: None))
-        asks = asyncio.create_task(desktop.abilities(Server(":1.7", 7)))
-        call, serial = await wire.sent.get()
-        wire.comes.put_nowait(forged(kind, call, serial))
-        true = new_method_return(call, "as", (["body"],))
-        wire.comes.put_nowait(by(":1.7", true, serial))
-        try:
-            return await asks
-        finally:
-            hears.cancel()
+    assert asyncio.run(asked(partial(forged, kind), true)) == {"body"}
 
-    assert asyncio.run(ask()) == {"body"}
+
+def test_bus_answers_for_who_went_away() -> None:
+    def gone(call: Message, serial: int) -> Message:
+        return by(BUS, new_error(call, "org.freedesktop.DBus.Error.NoReply"), serial)
+
+    with pytest.raises(NoServerError, match="NoReply"):
+        asyncio.run(asked(gone))

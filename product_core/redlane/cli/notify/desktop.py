@@ -161,7 +161,11 @@ class Desktop:
             serial = fields.get(HeaderFields.reply_serial)
             # Anybody may call a message of theirs an answer: one is of who was asked.
             asked, answer = self._answers.get(serial, ("", None))
-            if answer is not None and asked == sender and not answer.done():
+            # The bus answers for whoever went away.
+            is_theirs = sender == asked or (
+                kind is MessageType.error and sender == _BUS
+            )
+            if answer is not None and is_theirs and not answer.done():
                 answer.set_result(message)
             return
         member = fields.get(HeaderFields.member)
