@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from typing import NoReturn
 
-__all__ = ["REFUSED", "EndingError", "refuse", "tell", "visible"]
+__all__ = ["REFUSED", "EndingError", "refuse", "single_line", "tell", "visible"]
 
 REFUSED = 126
 """The status with which a shell ends that does not run its command."""
@@ -31,6 +31,22 @@ class EndingError(Exception):
         self.status = status
         self.message = message
         self.speaker = speaker
+
+
+def single_line(text: str) -> str:
+    """`text` with control characters and lone surrogates escaped: it stays one line.
+
+    What comes from files and from the outside could otherwise forge a line of output
+    or talk to the terminal.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each
+        if each.isprintable() or each == " "
+        else each.encode("unicode_escape").decode()
+        for each in text
+    )
 
 
 def tell(message: bytes, speaker: bytes = b"redlane") -> None:

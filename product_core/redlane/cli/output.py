@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TextIO
 
+from redlane.messages import single_line
+
 __all__ = [
     "as_text",
     "drop_stream",
@@ -18,22 +20,6 @@ __all__ = [
 ]
 
 _COLOURS = {"red": "31", "yellow": "33", "green": "32", "bold": "1", "dim": "2"}
-
-
-def single_line(text: str) -> str:
-    """`text` with control characters and lone surrogates escaped: it stays one line.
-
-    What comes from files and from the outside could otherwise forge a line of output
-    or talk to the terminal.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        each
-        if each.isprintable() or each == " "
-        else each.encode("unicode_escape").decode()
-        for each in text
-    )
 
 
 def paint(text: str, colour: str, stream: TextIO) -> str:

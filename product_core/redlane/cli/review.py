@@ -6,10 +6,10 @@ import sys
 from redlane.cli import exit_codes
 from redlane.cli.output import print_json, print_note
 from redlane.cli.parser import Commands, add_command, add_group
-from redlane.cli.review_text import Review, headline, lines_of
 from redlane.cli.spans import span_of
 from redlane.client import Client, operations
 from redlane.errors import UsageError
+from redlane.model.review_text import Review, headline, lines_of
 from redlane.wire.limits import MOST_DECISION_SECONDS, MOST_DECISION_TIMES
 
 __all__ = ["register"]

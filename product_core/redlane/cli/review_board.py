@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from redlane.cli.review_text import Review, headline, lines_of, wrapped
+from redlane.model.review_text import Review, headline, lines_of, wrapped
 
 __all__ = ["Board", "Wish"]
 

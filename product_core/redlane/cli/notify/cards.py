@@ -7,7 +7,7 @@ can be read. It can be allowed on the last one alone: nobody allows what was not
 from dataclasses import dataclass
 from math import ceil
 
-from redlane.cli.review_text import Review, card_lines, wrapped
+from redlane.model.review_text import Review, card_lines, wrapped
 from redlane.model.visible import on_one_line
 
 __all__ = [

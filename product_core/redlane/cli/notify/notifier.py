@@ -24,9 +24,9 @@ from redlane.cli.notify.desktop import (
     open_desktop,
 )
 from redlane.cli.output import print_note
-from redlane.cli.review_text import Review
 from redlane.client import AsyncClient, ReviewFollower, operations
 from redlane.errors import DaemonError
+from redlane.model.review_text import Review
 
 __all__ = ["MOST_SHOWN", "Notifier", "notify"]
 

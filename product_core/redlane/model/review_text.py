@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from redlane.cli.output import single_line
+from redlane.messages import single_line
 from redlane.model.visible import visible, without_gaps
 
 __all__ = ["card_lines", "headline", "lines_of", "wrapped"]
