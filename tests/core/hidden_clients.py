@@ -82,7 +82,9 @@ def main(user: int | None) -> dict[str, bool]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         made = {name: _Session(kinds, port, user) for name, kinds in SESSIONS.items()}
-        clients = TcpClients(lambda name: made[name].root, _acting)
+        clients = TcpClients(
+            lambda name: made[name].root, lambda: ("127.0.0.1", port), _acting
+        )
         found = {
             f"{one} as {other}": clients.comes_from(other, made[one].client, "")
             for one in made

@@ -38,6 +38,7 @@ class Session:
             stdout=subprocess.PIPE,
         )
         assert self.process.stdout is not None
+        self.server = host, port
         self.client: Any = json.loads(self.process.stdout.readline())
 
     @property
@@ -71,7 +72,8 @@ def both(listener: socket.socket) -> Iterator[dict[str, Session]]:
 
 
 def clients_of(sessions: dict[str, Session]) -> TcpClients:
-    return TcpClients(lambda name: sessions[name].root)
+    (server, *_) = {each.server for each in sessions.values()}
+    return TcpClients(lambda name: sessions[name].root, lambda: server)
 
 
 def test_client_is_in_the_session_below_which_it_runs(
@@ -115,7 +117,7 @@ def test_process_outside_is_in_no_session(
 
 
 def test_session_without_processes_has_its_credentials_alone() -> None:
-    assert TcpClients(lambda _: None).comes_from("default", None, None)
+    assert TcpClients(lambda _: None, lambda: None).comes_from("default", None, None)
 
 
 NOBODY = 65534

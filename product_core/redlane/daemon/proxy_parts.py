@@ -63,12 +63,13 @@ def build_proxying(
         context.table,
         tokens,
         traffic_content,
-        TcpClients(context.root_of, _acting).comes_from,
+        TcpClients(context.root_of, lambda: proxying.place, _acting).comes_from,
     )
     connections = ProxyConnections(
         service, context.reviews.cancel, served.counted_session
     )
     authority = Authority(paths.authority, trusted_certificates(environ))
-    return Proxying(
+    proxying = Proxying(
         paths, lambda: rules.loaded, authority, tokens, proxy_command(), connections
     )
+    return proxying

@@ -113,6 +113,12 @@ class Proxying:
             "authority": str(self._authority.certificate) if intercept else None,
         }
 
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """Where it listens, if it does."""
+        serving = self._serving
+        return None if serving is None else (serving.host, serving.port)
+
     def status(self) -> Document:
         """How it is now, and what `redlane status` shows of it."""
         serving = self._serving

@@ -12,15 +12,14 @@ us at all, that user has to do: another session would need the same user's right
 """
 
 import os
-import socket
-import struct
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from pathlib import Path
+from itertools import chain
 from typing import TypeGuard
 
+from redlane.membership.tcp_sockets import Client, TcpSocket, holds, socket_at
 from redlane.membership.trees import members
 from redlane.processes import (
     Process,
@@ -29,17 +28,11 @@ from redlane.processes import (
     user_ids,
 )
 
-__all__ = ["Acting", "TcpClients", "user_at"]
+__all__ = ["Acting", "TcpClients", "seen_as_user"]
 
 _MOST_KEPT = 4096
-_TABLES = {
-    socket.AF_INET: Path("/proc/net/tcp"),
-    socket.AF_INET6: Path("/proc/net/tcp6"),
-}
-_ADDRESS, _USER, _INODE = 1, 7, 9
 _ROOT = 0
 _LOOKS = 4
-_Client = tuple[str, int]
 Acting = Callable[[int, int], AbstractContextManager[None]]
 """Has the thread that enters it open files as a user and a group."""
 
@@ -54,14 +47,17 @@ class TcpClients:
     def __init__(
         self,
         root_of: Callable[[str], Process | None],
+        server: Callable[[], Client | None],
         acting: Acting = _not_acting,
     ) -> None:
         """`root_of` gives the process below which all of a session runs, if any.
 
-        `acting` has this thread look at processes as a user and a group; it raises
-        PermissionError where we may not.
+        `server` is where they connect to, once that is known. `acting` has this thread
+        look at processes as a user and a group; it raises PermissionError where we may
+        not.
         """
         self._root_of = root_of
+        self._server = server
         self._acting = acting
         self._kept: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._lock = threading.Lock()
@@ -86,108 +82,55 @@ class TcpClients:
                 self._kept.popitem(last=False)
         return True
 
-    def _is_found(self, root: Process, client: _Client) -> bool:
+    def _is_found(self, root: Process, client: Client) -> bool:
         """Whether a process below `root` holds the socket of `client`.
 
         The kernel's lists are read while others come and go, and what stands behind
         one that goes can be passed over, again and again where many do.
         """
-        return any(_is_held_below(root, client, self._acting) for _ in range(_LOOKS))
+        return any(self._is_held_below(root, client) for _ in range(_LOOKS))
+
+    def _is_held_below(self, root: Process, client: Client) -> bool:
+        """Whether a process below `root` holds the socket of `client`."""
+        server = self._server()
+        found = None if server is None else socket_at(client, server)
+        if found is None:
+            return False
+        hidden = []
+        for each in members(root):
+            is_held = holds(each.pid, found.link)
+            if is_held:
+                return True
+            if is_held is None:
+                hidden.append(each.pid)
+        is_others = found.user != os.geteuid()
+        return is_others and bool(seen_as_user(hidden, found, self._acting))
 
 
-def user_at(client: _Client) -> int | None:
-    """The user of the socket with an address of this machine; None: there is none."""
-    found = _socket_at(client)
-    return None if found is None else found[1]
-
-
-def _is_client(client: object) -> TypeGuard[_Client]:
+def _is_client(client: object) -> TypeGuard[Client]:
     return isinstance(client, list | tuple) and list(map(type, client)) == [str, int]
 
 
-def _is_held_below(root: Process, client: _Client, acting: Acting) -> bool:
-    """Whether a process below `root` holds the socket of `client`."""
-    found = _socket_at(client)
-    if found is None:
-        return False
-    inode, user = found
-    link = f"socket:[{inode}]"
-    hidden = []
-    for each in members(root):
-        holds = _holds(each.pid, link)
-        if holds:
-            return True
-        if holds is None:
-            hidden.append(each.pid)
-    return user != os.geteuid() and _is_held_by(hidden, user, link, acting)
+def seen_as_user(pids: Iterable[int], found: TcpSocket, acting: Acting) -> list[int]:
+    """Which processes hold another user's socket, as that user sees it.
 
-
-def _is_held_by(pids: Iterable[int], user: int, link: str, acting: Acting) -> bool:
-    """Whether one of another user's processes holds a socket, as that user sees it."""
+    They are all that it may be where we cannot look at them in that user's place.
+    """
     groups: dict[int, list[int]] = {}
     for pid in pids:
         users, others = _ids(user_ids, pid), _ids(group_ids, pid)
-        if users == {user} and len(others) == 1:
+        if users == {found.user} and len(others) == 1:
             groups.setdefault(others.pop(), []).append(pid)
-    if user == _ROOT:  # who has root's rights needs nobody's credentials
-        return bool(groups)
-    try:
-        for group, some in groups.items():
-            with acting(user, group):
-                if any(_holds(pid, link) for pid in some):
-                    return True
-    except PermissionError:  # nothing of that user can be looked at by us
-        return True
-    return False
-
-
-def _socket_at(client: _Client) -> tuple[int, int] | None:
-    """The inode and the user of the socket with an address of this machine."""
-    try:
-        wanted, table = _as_kernel_writes(client)
-        with table.open() as lines:
-            return _found_in(lines, wanted)
-    except OSError:
-        return None
-
-
-def _found_in(lines: Iterable[str], wanted: str) -> tuple[int, int] | None:
-    for line in lines:
-        fields = line.split()
-        if fields[_ADDRESS] == wanted and fields[_INODE] != "0":
-            return int(fields[_INODE]), int(fields[_USER])
-    return None
-
-
-def _as_kernel_writes(client: _Client) -> tuple[str, Path]:
-    """An address as /proc/net/tcp has it: words of the machine's own byte order.
-
-    Raises OSError for what is none.
-    """
-    host, port = client
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    packed = socket.inet_pton(family, host)
-    words = struct.unpack(f"={len(packed) // 4}I", packed)
-    return "".join(f"{word:08X}" for word in words) + f":{port:04X}", _TABLES[family]
-
-
-def _holds(pid: int, link: str) -> bool | None:
-    """Whether a process has a socket open; None where that is not shown to us."""
-    try:
-        with os.scandir(f"/proc/{pid}/fd") as entries:
-            return any(_is_link(entry.path, link) for entry in entries)
-    except PermissionError:
-        return None
-    except OSError:
-        return False
-
-
-def _is_link(path: str, link: str) -> bool:
-    """Raises PermissionError where that is not shown to us."""
-    try:
-        return os.readlink(path) == link  # noqa: PTH115  # for thousands of them
-    except FileNotFoundError:
-        return False
+    if found.user == _ROOT:  # who has root's rights needs nobody's credentials
+        return list(chain.from_iterable(groups.values()))
+    seen: list[int] = []
+    for group, some in groups.items():
+        try:
+            with acting(found.user, group):
+                seen += [pid for pid in some if holds(pid, found.link)]
+        except PermissionError:  # nothing of that user can be looked at by us
+            return list(chain.from_iterable(groups.values()))
+    return seen
 
 
 def _ids(read: Callable[[int], tuple[int, ...]], pid: int) -> set[int]:

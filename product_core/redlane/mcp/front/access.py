@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from redlane.errors import UsageError
-from redlane.membership.tcp_clients import user_at
+from redlane.membership.tcp_sockets import Client, socket_at
 from redlane.messages import EndingError
 from redlane.wire.http1 import Head, HttpError
 
@@ -45,17 +45,19 @@ def listen(address: str) -> socket.socket:
     return made
 
 
-def may_connect(client: tuple[str, int], find: Callable[[], Path]) -> bool:
-    """Whether `client`, a host and a port here, is of our user's, or of the daemon's.
+def may_connect(client: Client, server: Client, find: Callable[[], Path]) -> bool:
+    """Whether `client` of ours, the `server`, is our user's, or the daemon's.
 
     What a session sends comes through the proxy, which is the daemon's. `find` finds
     a socket of the daemon.
     """
-    user = user_at(client)
-    if user in (os.getuid(), _ROOT):
+    found = socket_at(client, server)
+    if found is None:
+        return False
+    if found.user in (os.getuid(), _ROOT):
         return True
     with suppress(OSError, EndingError):
-        return user == find().stat().st_uid
+        return found.user == find().stat().st_uid
     return False
 
 

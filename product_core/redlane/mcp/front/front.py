@@ -131,7 +131,7 @@ class Front:
             connection, client = self._listener.accept()
         except OSError:
             return
-        if not may_connect(client[:2], find_socket):
+        if not may_connect(client[:2], (self._host, self._port), find_socket):
             connection.close()
             self._context.note("a connection not known to be of this user was hung up")
             return
