@@ -13,7 +13,8 @@ from itertools import islice
 
 from redlane.errors import DaemonError
 from redlane.wire.answer import Answer, AnswerError, read_answer
-from redlane.wire.frames import HEAD_BYTES, FrameError, body_length, unpack
+from redlane.wire.frames import HEAD_BYTES, Frame, FrameError, body_length, unpack
+from redlane.wire.held import HeldNotice, read_held
 from redlane.wire.question import Question
 
 __all__ = ["ConnectionLostError", "QuestionConnection"]
@@ -38,6 +39,8 @@ class QuestionConnection:
         self._greeting = greeting
         self._unsent: deque[bytes | memoryview] = deque()
         self._received = bytearray()
+        self.held: HeldNotice | None = None
+        """What the daemon has said of the question: that it waits for a decision."""
         self._poll = select.poll()
         self._poll.register(connection, select.POLLIN)
 
@@ -57,6 +60,7 @@ class QuestionConnection:
 
     def ask(self, question: Question) -> None:
         """Send a question, as far as it goes; raises ConnectionLostError."""
+        self.held = None
         # Not put together, for contents may be large.
         self._unsent.extend(question.pieces())
         if self._greeting:
@@ -109,18 +113,30 @@ class QuestionConnection:
             self._unsent[0] = memoryview(self._unsent[0])[sent:]
 
     def _answer(self) -> Answer | None:
+        try:
+            frame = self._frame()
+            while frame is not None and (held := read_held(frame.document)):
+                self.held = held
+                frame = self._frame()
+            if frame is None:
+                return None
+            self._received.clear()
+            return read_answer(frame)
+        except (FrameError, AnswerError) as error:
+            raise _lost(str(error)) from error
+
+    def _frame(self) -> Frame | None:
+        """The first frame of what has come, if it is whole; raises FrameError."""
         received = self._received
         if len(received) < HEAD_BYTES:
             return None
-        try:
-            head = bytes(received[:HEAD_BYTES])
-            if len(received) < HEAD_BYTES + body_length(head):
-                return None
-            answer = read_answer(unpack(head, bytes(received[HEAD_BYTES:])))
-        except (FrameError, AnswerError) as error:
-            raise _lost(str(error)) from error
-        received.clear()
-        return answer
+        head = bytes(received[:HEAD_BYTES])
+        end = HEAD_BYTES + body_length(head)
+        if len(received) < end:
+            return None
+        body = bytes(received[HEAD_BYTES:end])
+        del received[:end]
+        return unpack(head, body)
 
 
 def _lost(why: str) -> ConnectionLostError:

@@ -11,6 +11,7 @@ from typing import Protocol
 from redlane.client.connection import ConnectionLostError, QuestionConnection
 from redlane.errors import RedlaneError
 from redlane.wire.answer import Answer
+from redlane.wire.held import HeldNotice
 from redlane.wire.question import Question
 
 __all__ = ["Connect", "PendingAnswer", "Questions"]
@@ -46,6 +47,11 @@ class PendingAnswer:
     def events(self) -> int:
         """What is waited for, as poll(2) has it."""
         return self._connection.events
+
+    @property
+    def held(self) -> HeldNotice | None:
+        """That it waits for a decision, where that was asked for and is so."""
+        return self._connection.held
 
     def advance(self) -> Answer | None:
         """The answer, if it is there now; None: wait again."""

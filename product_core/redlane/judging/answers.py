@@ -2,14 +2,24 @@
 
 import logging
 from collections.abc import Sequence
+from math import ceil
 
 from redlane.engine.boundary import one_line
 from redlane.gate import Judgement
 from redlane.model.verdict import Decision, Verdict
+from redlane.state.review import Review
 from redlane.wire.answer import Answer, WhyUnjudged
+from redlane.wire.held import HeldNotice
 from redlane.wire.question import Question
 
-__all__ = ["answer_of", "blocked", "details_of", "failed", "previewed"]
+__all__ = [
+    "answer_of",
+    "blocked",
+    "details_of",
+    "failed",
+    "notice_of",
+    "previewed",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +60,11 @@ def details_of(question: Question) -> tuple[str, ...]:
 def blocked(reason: str, refused: WhyUnjudged | None = None) -> Answer:
     """A Block that no event is written of."""
     return Answer(Decision.BLOCK, reason, refused=refused)
+
+
+def notice_of(review: Review) -> HeldNotice:
+    """What is said of a review before it is decided."""
+    return HeldNotice(review.id, ceil(review.timeout_seconds), review.waits_for)
 
 
 def failed(reason: str) -> Answer:

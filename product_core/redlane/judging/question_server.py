@@ -13,7 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from redlane.engine.boundary import fail_closed
-from redlane.judging.answers import blocked, failed
+from redlane.judging.answers import blocked, failed, notice_of
 from redlane.judging.connection_limit import ConnectionLimit
 from redlane.judging.hangup import Hangup
 from redlane.judging.memory_quota import MemoryQuota
@@ -29,6 +29,7 @@ from redlane.wire.frames import (
     document_length,
     read_document,
 )
+from redlane.wire.held import HeldNotice
 from redlane.wire.incoming import Incoming
 from redlane.wire.question import Question, QuestionError, read_question
 
@@ -207,13 +208,18 @@ class QuestionServer:
         """The answer; whatever goes wrong while it is sought is a Block."""
         with Hangup(connection) as hangup:
 
-            def on_hold(review: Review) -> None:
-                hangup.call(lambda: self._take_back(review.id))
+            def answer() -> Answer:
+                question = asked()
 
-            return fail_closed(
-                lambda: handler.answer(asked(), session, on_hold), failed
-            )
+                def on_hold(review: Review) -> None:
+                    hangup.call(lambda: self._take_back(review.id))
+                    if question.tells_held:
+                        _send(connection, notice_of(review))
+
+                return handler.answer(question, session, on_hold)
+
+            return fail_closed(answer, failed)
 
 
-def _send(connection: socket.socket, answer: Answer) -> None:
-    connection.sendall(b"".join(answer.pieces()))
+def _send(connection: socket.socket, told: Answer | HeldNotice) -> None:
+    connection.sendall(b"".join(told.pieces()))

@@ -5,16 +5,25 @@ What is under way can be taken back by the ids of the messages in it.
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from redlane.client.questions import PendingAnswer, Questions
 from redlane.mcp.frames import JsonRpcMessage, Key, MessageFrame, MessageKind, key_of
 from redlane.mcp.loop import Loop
 from redlane.mcp.ordered_writer import Slot, Writer
 from redlane.wire.answer import Answer
+from redlane.wire.held import HeldNotice
 from redlane.wire.question import Question
 
-__all__ = ["FrameQuestion", "Id", "PendingFrame", "PendingFrames", "Writers"]
+__all__ = [
+    "FrameQuestion",
+    "HoldWatch",
+    "Id",
+    "PendingFrame",
+    "PendingFrames",
+    "Writers",
+]
 
 _MOST_BYTES = 64 * 1024 * 1024
 """How much is held at a time, in one direction."""
@@ -52,6 +61,7 @@ class PendingFrame:
     way: Writer
     owner: Writers
     awaited: PendingAnswer | None = None
+    told: HeldNotice | None = None
     place: Slot | None = None
     rewritten: list[tuple[JsonRpcMessage | None, tuple[bytes, ...]]] = field(
         default_factory=list
@@ -67,8 +77,20 @@ class PendingFrame:
         )
 
 
+class HoldWatch(Protocol):
+    """Told of what waits for a decision."""
+
+    def held(self, case: PendingFrame, notice: HeldNotice) -> None:
+        """A case waits for a decision."""
+
+    def over(self, case: PendingFrame) -> None:
+        """A case does not wait any more, perhaps it never did."""
+
+
 class PendingFrames:
     """The cases of one direction."""
+
+    watch: HoldWatch | None = None
 
     def __init__(self, loop: Loop, questions: Questions) -> None:
         """Ask `questions`; what is not answered at once, `loop` waits for."""
@@ -139,9 +161,15 @@ class PendingFrames:
             self._drop(case)
         return cases
 
+    def drop(self, case: PendingFrame) -> bool:
+        """Let go of a case, as `take_back` does; False: it is held no more."""
+        is_open = case in self._open
+        if is_open:
+            self._drop(case)
+        return is_open
+
     def _drop(self, case: PendingFrame) -> None:
-        del self._open[case]
-        self._bytes -= len(case.frame.line)
+        self._forget(case)
         if case.awaited is not None:
             self._loop.unwatch(case.awaited.fileno())
             case.awaited.cancel()
@@ -149,7 +177,8 @@ class PendingFrames:
     def _go_on(self, case: PendingFrame) -> None:
         while case.left:
             question = case.left.popleft()
-            answer = self._questions.ask(question.asked)
+            tells = self.watch is not None
+            answer = self._questions.ask(replace(question.asked, tells_held=tells))
             if isinstance(answer, PendingAnswer):
                 self._hold(case, question, answer)
                 return
@@ -178,11 +207,21 @@ class PendingFrames:
             self._loop.unwatch(descriptor)
             answer = awaited.advance()
             if answer is None:
-                self._loop.watch(descriptor, awaited.events, ready)
+                self._wait(case, awaited, ready)
             else:
                 self._answered(case, question, answer)
 
-        self._loop.watch(descriptor, awaited.events, ready)
+        self._wait(case, awaited, ready)
+
+    def _wait(
+        self, case: PendingFrame, awaited: PendingAnswer, ready: Callable[[], None]
+    ) -> None:
+        self._loop.watch(awaited.fileno(), awaited.events, ready)
+        notice = awaited.held
+        if notice is not case.told:
+            case.told = notice
+            if notice is not None and self.watch is not None:
+                self.watch.held(case, notice)
 
     def _answered(
         self, case: PendingFrame, question: FrameQuestion, answer: Answer
@@ -196,9 +235,15 @@ class PendingFrames:
     def _finish(
         self, case: PendingFrame, question: FrameQuestion, answer: Answer
     ) -> None:
-        if self._open.pop(case, None) is not None:
-            self._bytes -= len(case.frame.line)
+        if case in self._open:
+            self._forget(case)
         case.decided(case, question, answer)
+
+    def _forget(self, case: PendingFrame) -> None:
+        del self._open[case]
+        self._bytes -= len(case.frame.line)
+        if self.watch is not None:
+            self.watch.over(case)
 
     def _is_over(
         self, case: PendingFrame, question: FrameQuestion, answer: Answer

@@ -8,14 +8,22 @@ from redlane.mcp.asked import Asked
 from redlane.mcp.child import Server, end_server
 from redlane.mcp.client_side import ClientSide
 from redlane.mcp.daemon import questions
-from redlane.mcp.frames import Lines, MessageError, MessageKind, read_frame
+from redlane.mcp.frames import (
+    Lines,
+    MessageError,
+    MessageFrame,
+    MessageKind,
+    read_frame,
+)
 from redlane.mcp.loop import Inlet, Loop, Outlet
 from redlane.mcp.ordered_writer import OrderedWriter
-from redlane.mcp.pending import PendingFrames, Writers
+from redlane.mcp.pending import PendingFrame, PendingFrames, Writers
 from redlane.mcp.schemas import Schemas
 from redlane.mcp.served import Served
 from redlane.mcp.server_side import ServerSide
+from redlane.mcp.waiting import Waiting
 from redlane.messages import tell
+from redlane.model.verdict import Decision
 from redlane.wire.answer import Answer
 
 __all__ = ["Pump"]
@@ -28,6 +36,7 @@ _MOST_BYTES = 128 * 1024 * 1024
 
 _FLUSH_SECONDS = 5.0
 _HOSTILE = 1
+_NOT_AWAITED = Answer(Decision.BLOCK, "it was held, and you gave it up")
 
 
 class Pump:
@@ -53,6 +62,8 @@ class Pump:
         calls = PendingFrames(loop, self._questions)
         results = PendingFrames(loop, self._questions)
         self._calls, self._results = calls, results
+        self._waiting = Waiting(self._to_client, self._give_back)
+        calls.watch = results.watch = self._waiting
         schemas = Schemas()
         self._client = ClientSide(served, self._asked, calls, results, ways, schemas)
         self._answers = ServerSide(served, self._asked, results, ways, schemas, _note)
@@ -92,12 +103,17 @@ class Pump:
         try:
             for line in self._lines[0].feed(piece):
                 if line.strip():
-                    self._client.take(read_frame(line))
+                    self._take_frame(read_frame(line))
                 if self._over:
                     return
         except MessageError as error:
             self._to_client.send(broken(str(error)))
             self._give_up(f"the client sent {error}")
+
+    def _take_frame(self, frame: MessageFrame) -> None:
+        if not self._waiting.takes(frame):
+            self._waiting.learn(frame)
+            self._client.take(frame)
 
     def _take_back(self, piece: bytes) -> None:
         try:
@@ -148,16 +164,24 @@ class Pump:
         """Take back what is held, and say so to who waits for it."""
         answer = Answer.unanswered(reason)
         for direction in pending:
-            kind = (
-                MessageKind.REQUEST
-                if direction is self._calls
-                else MessageKind.RESPONSE
-            )
             for case in direction.close():
-                direction.send(case, b"")
-                line = refusals(case.frame, kind, answer)
-                if line is not None:
-                    self._to_client.send(line)
+                self._refuse(direction, case, answer)
+
+    def _refuse(
+        self, direction: PendingFrames, case: PendingFrame, answer: Answer
+    ) -> None:
+        is_call = direction is self._calls
+        kind = MessageKind.REQUEST if is_call else MessageKind.RESPONSE
+        direction.send(case, b"")
+        line = refusals(case.frame, kind, answer)
+        if line is not None:
+            self._to_client.send(line)
+
+    def _give_back(self, case: PendingFrame) -> None:
+        """The client's person does not want to wait for what is held."""
+        for direction in (self._calls, self._results):
+            if direction.drop(case):
+                self._refuse(direction, case, _NOT_AWAITED)
 
     def _flush(self) -> None:
         """Let the client have what it is to be told, if it takes it."""

@@ -129,6 +129,8 @@ class Question:
     tool: CalledTool | None = None
     recorded: Recorded | None = None
     listed: Listed | None = None
+    tells_held: bool = False
+    """Whether whoever asks wants to be told that it waits for a decision."""
 
     def pieces(self) -> list[bytes]:
         """What to send, in order: contents are not copied, they may be large."""
@@ -160,6 +162,8 @@ class Question:
             document["values"] = self.values
         if self.parts:
             document["parts"] = self.parts
+        if self.tells_held:
+            document["tells_held"] = True
         for part in (self.origin, self.tool, self.recorded, self.listed):
             if part is not None:
                 document |= {name: getattr(part, name) for name in part.__slots__}
@@ -186,6 +190,7 @@ def read_question(document: Document) -> Question:
         tool=_tool(document),
         recorded=_recorded(document) if kind is QuestionKind.RECORD else None,
         listed=_listed(document) if kind is QuestionKind.TOOLS else None,
+        tells_held=document.get("tells_held") is True,
     )
 
 

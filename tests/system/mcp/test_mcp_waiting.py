@@ -1,0 +1,120 @@
+"""What the client of `redlane mcp` is told while something of its own is held."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from spec.redlane_home import Home, wait_for
+from system.calls import wait_until_held
+from system.mcp_client import McpClient, call, request
+
+BLOCKED = -32010
+
+
+@pytest.fixture
+def client(shared: Home) -> Iterator[McpClient]:
+    with McpClient(shared) as made:
+        yield made
+
+
+def introduce(client: McpClient, elicitation: object = None) -> None:
+    """Begin as a client that shows questions, or as one that does not."""
+    capabilities = {} if elicitation is None else {"elicitation": elicitation}
+    params = {"protocolVersion": "2025-11-25", "capabilities": capabilities}
+    client.ask(request(0, "initialize", **params))
+
+
+def hold(client: McpClient, home: Home) -> tuple[Any, str]:
+    """What the client is asked about a call that is held, and the review."""
+    client.send(call(1, "echo", l="please"))
+    review = wait_until_held(home)
+    return client.receive(), str(review["id"])
+
+
+def decide(home: Home, review: str, decision: str) -> None:
+    home.control.post(f"/api/reviews/{review}", {"decision": decision})
+
+
+def answer(client: McpClient, asked: Any, action: str) -> None:
+    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": action}})
+
+
+@pytest.mark.parametrize("elicitation", [{}, {"form": {}}, {"form": {}, "url": {}}])
+def test_a_client_that_shows_questions_asks_whether_to_wait(
+    shared: Home, client: McpClient, elicitation: object
+) -> None:
+    introduce(client, elicitation)
+    asked, review = hold(client, shared)
+
+    assert asked["method"] == "elicitation/create"
+    assert asked["params"]["requestedSchema"] == {"type": "object", "properties": {}}
+    for part in ("the call of echo", "a person", f"redlane review show {review}"):
+        assert part in asked["params"]["message"]
+    decide(shared, review, "block")
+
+
+def test_who_declines_gives_the_call_up(shared: Home, client: McpClient) -> None:
+    introduce(client, {})
+    asked, _ = hold(client, shared)
+    answer(client, asked, "decline")
+
+    refused = client.receive()
+    assert (refused["id"], refused["error"]["code"]) == (1, BLOCKED)
+    wait_for(lambda: shared.control.rows("/api/reviews") == [])
+    assert not any("please" in line for line in client.heard())
+
+
+@pytest.mark.parametrize("action", ["accept", "cancel"])
+def test_whatever_else_is_answered_decides_nothing(
+    shared: Home, client: McpClient, action: str
+) -> None:
+    introduce(client, {})
+    asked, review = hold(client, shared)
+    answer(client, asked, action)
+
+    assert client.ask(request(2, "ping"))["id"] == 2
+    assert [each["id"] for each in shared.control.rows("/api/reviews")] == [review]
+    decide(shared, review, "block")
+    assert client.receive()["error"]["code"] == BLOCKED
+
+
+def test_when_it_is_decided_the_question_is_taken_back(
+    shared: Home, client: McpClient
+) -> None:
+    introduce(client, {})
+    asked, review = hold(client, shared)
+    decide(shared, review, "block")
+
+    over = client.receive()
+    assert over["method"] == "notifications/cancelled"
+    assert over["params"]["requestId"] == asked["id"]
+    assert client.receive()["id"] == 1
+    answer(client, asked, "decline")
+    assert client.ask(request(2, "ping"))["id"] == 2
+    assert not any(asked["id"] in line for line in client.heard())
+
+
+@pytest.mark.parametrize("elicitation", [None, {"url": {}}, "form", True])
+def test_a_client_that_shows_no_forms_is_not_asked(
+    shared: Home, client: McpClient, elicitation: object
+) -> None:
+    introduce(client, elicitation)
+    client.send(call(1, "echo", l="please"))
+    review = wait_until_held(shared)
+    assert client.ask(request(2, "ping"))["id"] == 2
+    decide(shared, str(review["id"]), "block")
+
+
+def test_a_client_that_follows_the_call_is_told_why_it_waits(
+    shared: Home, client: McpClient
+) -> None:
+    params = {"name": "echo", "arguments": {"l": "please"}}
+    client.send(request(1, "tools/call", **params, _meta={"progressToken": "t"}))
+    review = wait_until_held(shared)
+
+    told = client.receive()
+    assert told["method"] == "notifications/progress"
+    assert told["params"]["progressToken"] == "t"
+    assert str(review["id"]) in told["params"]["message"]
+    decide(shared, str(review["id"]), "block")
+    assert client.receive()["id"] == 1
