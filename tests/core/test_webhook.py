@@ -1,5 +1,6 @@
 """What a webhook is told, in which form and order, and what is left out."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -13,8 +14,9 @@ from redlane.model.settings import Review as ReviewSettings
 from redlane.state.review import Review
 from redlane.state.reviews import Reviews
 from redlane.webhook import Webhooks
-from redlane.webhook.message import FORMATS
+from redlane.webhook.message import FORMATS, body_of
 
+LINK = "https://h/answer/secret"
 LINE = "redlane holds until {}: `push` (`flagged`); redlane review show {}"
 
 
@@ -22,34 +24,44 @@ def held(content: bytes = b"push", **more: Any) -> Review:
     return Reviews().park(content, "s", "f", "flagged", 60, **more)
 
 
+def told(name: str, review: Review, link: str | None = None) -> Any:
+    return json.loads(body_of(review, name, link))
+
+
 def line_of(review: Review) -> str:
-    told = FORMATS["slack"](review)
-    assert isinstance(told, dict)
-    return str(told["text"])
+    return str(told("slack", review)["text"])
 
 
 def test_every_format_of_the_settings_is_one() -> None:
     assert set(FORMATS) == set(WEBHOOK_FORMATS)
 
 
-@pytest.mark.parametrize("name", ["slack", "mattermost", "google-chat"])
+@pytest.mark.parametrize("name", ["mattermost", "google-chat"])
 def test_chats_are_told_a_text_and_nothing_else(name: str) -> None:
     review = held()
-    assert FORMATS[name](review) == {"text": LINE.format(review.ends, review.id)}
+    line = LINE.format(review.ends, review.id)
+    assert told(name, review) == {"text": line}
+    assert told(name, review, LINK) == {"text": f"{line}, or {LINK}"}
+
+
+def test_slack_fetches_nothing_for_previews() -> None:
+    assert told("slack", held(), LINK)["unfurl_links"] is False
 
 
 def test_discord_mentions_nobody() -> None:
     review = held(b"echo @everyone")
-    told = FORMATS["discord"](review)
-    assert set(told) == {"content", "allowed_mentions"}
-    assert told["allowed_mentions"] == {"parse": []}
+    made = told("discord", review)
+    assert set(made) == {"content", "flags", "allowed_mentions"}
+    assert made["allowed_mentions"] == {"parse": []}
 
 
 def test_teams_is_told_a_card() -> None:
-    (attachment,) = FORMATS["teams"](held())["attachments"]
+    (attachment,) = told("teams", held(), LINK)["attachments"]
     assert attachment["contentType"] == "application/vnd.microsoft.card.adaptive"
     (block,) = attachment["content"]["body"]
     assert block["text"].startswith("redlane holds until ")
+    (action,) = attachment["content"]["actions"]
+    assert (action["type"], action["url"]) == ("Action.OpenUrl", LINK)
 
 
 @pytest.mark.parametrize(
@@ -83,10 +95,10 @@ def test_line_shows_the_flagged_part_and_what_it_stands_in() -> None:
     ],
 )
 def test_what_is_told_in_part_says_so(more: dict[str, Any], *, is_cut: bool) -> None:
-    told = FORMATS["json"](held(**more))["review"]
-    assert told["truncated"] is is_cut
-    assert len(told["details"]) <= 20
-    assert all(len(each) <= 500 for each in told["details"])
+    review = told("json", held(**more))["review"]
+    assert review["truncated"] is is_cut
+    assert len(review["details"]) <= 20
+    assert all(len(each) <= 500 for each in review["details"])
 
 
 @pytest.fixture

@@ -27,7 +27,8 @@ Document = Mapping[str, object]
 class Facts:
     """What does not change while the daemon runs.
 
-    `contexts` tells those that plugins serve, and how each is.
+    `contexts` tells those that plugins serve, and how each is; `problem` what else a
+    person should know, or "".
     """
 
     socket: Path
@@ -36,6 +37,7 @@ class Facts:
     only_roles: tuple[str, ...] | None = None
     is_system: bool = False
     contexts: Callable[[], Mapping[str, str]] = dict
+    problem: Callable[[], str] = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class Rendering:
     def warnings(self, findings: tuple[Finding, ...]) -> list[Document]:
         """Warnings of the load, and of sessions in which everything is blocked."""
         documents = [finding_document(each) for each in findings]
-        of_table = (self.table.problem, self.table.unsaved)
+        of_table = (self.table.problem, self.table.unsaved, self.facts.problem())
         documents += [_warning("", each) for each in of_table if each]
         return documents + self._blocked(self.table.list())
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from redlane.control.app import Collaborators
 from redlane.control.rendering import Facts, Rendering
+from redlane.daemon.answering import Answering
 from redlane.daemon.member_parts import build_members
 from redlane.daemon.options import Options
 from redlane.daemon.own_files import own_files_of
-from redlane.daemon.proxy_parts import JudgingContext, build_proxying
+from redlane.daemon.proxy_parts import JudgingContext, acting, build_proxying
 from redlane.daemon.proxying import Proxying
 from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
@@ -25,6 +26,7 @@ from redlane.judging.service import JudgingService
 from redlane.jury import Jury
 from redlane.membership.authentication import Authenticator
 from redlane.membership.resolver import MembershipResolver, MembershipState
+from redlane.membership.tcp_callers import TcpCallers
 from redlane.model.settings import Review as ReviewSettings
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
@@ -57,6 +59,7 @@ class Container(Collaborators):
     served_contexts: ServedContexts
     pausing: Pausing
     webhooks: Webhooks
+    answering: Answering
 
     def restore_sessions(self, starter: Ancestry) -> list[str]:
         """Take up the sessions of a daemon that was killed.
@@ -118,14 +121,15 @@ def build(
     gate = _gate(rules, table, events, reviews, quota_key)
     judging = JudgingService(gate, metrics)
     context = JudgingContext(gate, table, membership, reviews, judging)
-    proxying = build_proxying(paths, environ, rules, served, context)
+    answering = _answering(reviews, rules, membership)
+    proxying = build_proxying(paths, environ, rules, served, context, answering.own)
     table.on_change = partial(_changed, changes, proxying)
     authenticator = Authenticator(served.admission, membership)
     pins = Pins(paths.pins, knows=served.knows)
     members = build_members(authenticator, sessions, context, rules, served, pins)
     peers = PeersJudge(judging, sessions, served.contents, authenticator)
     served_contexts = ServedContexts(rules.plugins.served, peers, paths.run)
-    facts = _facts(paths, options, served_contexts)
+    facts = _facts(paths, options, served_contexts, answering)
     return Container(
         paths=paths,
         proxying=proxying,
@@ -135,7 +139,8 @@ def build(
         members=members,
         served_contexts=served_contexts,
         pausing=pausing,
-        webhooks=_consult(gate, rules, reviews, pausing),
+        webhooks=_consult(gate, rules, reviews, pausing, answering),
+        answering=answering,
         pins=pins,
         counted=served.counted,
         gate=gate,
@@ -151,7 +156,7 @@ def build(
         ),
         held=held,
         changes=changes,
-        reload=partial(_reload, rules, paths, metrics, changes, proxying),
+        reload=partial(_reload, rules, paths, metrics, changes, proxying, answering),
     )
 
 
@@ -222,10 +227,25 @@ def _gate(
     return gate
 
 
-def _consult(gate: Gate, rules: Rules, reviews: Reviews, pausing: Pausing) -> Webhooks:
+def _answering(
+    reviews: Reviews, rules: Rules, membership: MembershipResolver
+) -> Answering:
+    is_outside = TcpCallers(membership, acting).is_outside
+    return Answering(reviews, lambda: rules.loaded.settings.review, is_outside)
+
+
+def _consult(
+    gate: Gate,
+    rules: Rules,
+    reviews: Reviews,
+    pausing: Pausing,
+    answering: Answering,
+) -> Webhooks:
     """Have what is held known to a webhook and a jury, as long as it is."""
     jury = Jury(lambda: rules.ruleset.match_types, reviews)
-    webhooks = Webhooks(reviews, lambda: rules.loaded.settings.review)
+    webhooks = Webhooks(
+        reviews, lambda: rules.loaded.settings.review, link=answering.links.link
+    )
 
     @contextmanager
     def consult(review: Review, settings: ReviewSettings) -> Iterator[None]:
@@ -240,7 +260,9 @@ def _consult(gate: Gate, rules: Rules, reviews: Reviews, pausing: Pausing) -> We
     return webhooks
 
 
-def _facts(paths: Paths, options: Options, contexts: ServedContexts) -> Facts:
+def _facts(
+    paths: Paths, options: Options, contexts: ServedContexts, answering: Answering
+) -> Facts:
     return Facts(
         paths.socket,
         paths.run / SHIMS,
@@ -248,6 +270,7 @@ def _facts(paths: Paths, options: Options, contexts: ServedContexts) -> Facts:
         options.only_roles,
         is_system=paths.is_system,
         contexts=contexts.status,
+        problem=lambda: answering.problem,
     )
 
 
@@ -258,7 +281,12 @@ def _changed(changes: Changes, proxying: Proxying) -> None:
 
 
 def _reload(
-    rules: Rules, paths: Paths, metrics: Metrics, changes: Changes, proxying: Proxying
+    rules: Rules,
+    paths: Paths,
+    metrics: Metrics,
+    changes: Changes,
+    proxying: Proxying,
+    answering: Answering,
 ) -> Loaded:
     """Load again; what is returned is in force if it has no errors."""
 
@@ -269,6 +297,7 @@ def _reload(
     fresh = rules.reload(prepare)
     metrics.count_reload(ok=not fresh.errors)
     changes.bump()
+    answering.refresh()
     proxying.refresh()
     return fresh
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from redlane.daemon.proxy_files import keep_port, kept_port
 from redlane.errors import DaemonError
 
-__all__ = ["listen_for_proxy", "split_address"]
+__all__ = ["listen_at", "listen_for_proxy"]
 
 _BACKLOG = 1024
 
@@ -24,7 +24,7 @@ def listen_for_proxy(address: str, run: Path) -> socket.socket:
 
     A free port is that of before, if it is free still.
     """
-    host, port = split_address(address)
+    host, port = _split_address(address)
     kept = kept_port(run)
     listener = None
     if not port and kept:
@@ -46,7 +46,12 @@ def listen_for_proxy(address: str, run: Path) -> socket.socket:
     return listener
 
 
-def split_address(address: str) -> tuple[str, int]:
+def listen_at(address: str) -> socket.socket:
+    """A listening socket at an address such as `127.0.0.1:0`; raises OSError."""
+    return _listen(*_split_address(address))
+
+
+def _split_address(address: str) -> tuple[str, int]:
     """Host and port of an address such as `127.0.0.1:0` or `[::1]:8080`."""
     host, _, port = address.rpartition(":")
     host = host.strip("[]")

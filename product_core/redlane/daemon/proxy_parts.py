@@ -1,6 +1,6 @@
 """The proxy and its connections, built and joined with the rest of the daemon."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ from redlane.processes import Process
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import SessionTable
 
-__all__ = ["JudgingContext", "build_proxying"]
+__all__ = ["JudgingContext", "acting", "build_proxying"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class JudgingContext:
         return None if root is None else root.process
 
 
-def _acting(user: int, group: int) -> AbstractContextManager[None]:
+def acting(user: int, group: int) -> AbstractContextManager[None]:
     """Have this thread look at processes as their user."""
     return acting_as(Identity(user, group))
 
@@ -54,8 +54,12 @@ def build_proxying(
     rules: Rules,
     served: Tenancy,
     context: JudgingContext,
+    own: Callable[[], Sequence[tuple[str, int]]],
 ) -> Proxying:
-    """Join everything; nothing runs or listens yet."""
+    """Join everything; nothing runs or listens yet.
+
+    Besides its own address the proxy leads nobody to those of `own`.
+    """
     tokens = ProxyTokens(kept_key(paths.run))
     service = ProxyService(
         context.judging,
@@ -63,13 +67,19 @@ def build_proxying(
         context.table,
         tokens,
         traffic_content,
-        TcpClients(context.root_of, lambda: proxying.place, _acting).comes_from,
+        TcpClients(context.root_of, lambda: proxying.place, acting).comes_from,
     )
     connections = ProxyConnections(
         service, context.reviews.cancel, served.counted_session
     )
     authority = Authority(paths.authority, trusted_certificates(environ))
     proxying = Proxying(
-        paths, lambda: rules.loaded, authority, tokens, proxy_command(), connections
+        paths,
+        lambda: rules.loaded,
+        authority,
+        tokens,
+        proxy_command(),
+        connections,
+        own,
     )
     return proxying

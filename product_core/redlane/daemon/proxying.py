@@ -60,14 +60,19 @@ class Proxying:
         tokens: ProxyTokens,
         command: Sequence[str] | None,
         connections: ProxyConnections,
+        own: Callable[[], Sequence[tuple[str, int]]],
     ) -> None:
-        """Start it with `command` (None: not installed), and serve `connections`."""
+        """Start it with `command` (None: not installed), and serve `connections`.
+
+        What `own` tells is Redlane's own as well: it leads nobody there.
+        """
         self._paths = paths
         self._loaded = loaded
         self._authority = authority
         self._tokens = tokens
         self._command = command
         self._connections = connections
+        self._own = own
         self._lock = threading.Lock()
         self._serving: _Serving | None = None
         self._has_authority = False
@@ -191,7 +196,7 @@ class Proxying:
             settings = self._loaded().settings
             with self._lock:
                 self._ready_authority(settings)
-            return self._message(settings, ((host, port),))
+            return self._message(settings, ((host, port), *self._own()))
 
         watch = ProxyWatch(command, listener, message, self._connections.serve)
         self._serving = _Serving(listener, host, port, watch)

@@ -140,6 +140,8 @@ class Webhook:
     url: str
     secret: str = dataclasses.field(repr=False)
     format: str = "json"
+    answer_listen: str | None = None
+    answer_url: str | None = None
 
 
 class Order(StrEnum):

@@ -58,9 +58,11 @@ def _command_problems(settings: Mapping[str, object]) -> Iterator[Problem]:
     )
 
 
-def url_problems(settings: Mapping[str, object]) -> Iterator[Problem]:
-    """What is wrong with the `url` of a table, and what others could read there."""
-    url = str(settings["url"])
+def url_problems(
+    settings: Mapping[str, object], name: str = "url"
+) -> Iterator[Problem]:
+    """What is wrong with a table's address, and what others could read there."""
+    url = str(settings[name])
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
@@ -69,16 +71,16 @@ def url_problems(settings: Mapping[str, object]) -> Iterator[Problem]:
         is_address = False
     if not is_address:
         wrong = (
-            "`url` must be an address that begins with http:// or https://, written in "
-            "ASCII without spaces"
+            f"`{name}` must be an address that begins with http:// or https://, "
+            "written in ASCII without spaces"
         )
         yield Problem(Severity.ERROR, wrong)
         return
     if "@" in parts.netloc:
-        wrong = "`url` must hold no login, which logs would show"
+        wrong = f"`{name}` must hold no login, which logs would show"
         yield Problem(Severity.ERROR, wrong)
     if parts.scheme == "http" and not _is_here(parts):
-        seen = "`url` has no https: others on the way can read what is held"
+        seen = f"`{name}` has no https: others on the way can read what is held"
         yield Problem(Severity.WARNING, seen)
 
 

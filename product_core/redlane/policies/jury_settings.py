@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from redlane.model.field import Field, Kind
-from redlane.model.problem import Finding, Severity
+from redlane.model.problem import Finding, Problem, Severity
 from redlane.model.settings import (
     JUROR_SECONDS,
     LONGEST_SECONDS,
@@ -51,6 +51,18 @@ WEBHOOK = (
         "who is to show the messages",
         default="json",
         choices=WEBHOOK_FORMATS,
+    ),
+    Field(
+        "answer_listen",
+        Kind.ADDRESS,
+        "where pages to answer are served, on loopback; messages link to them",
+        default=None,
+    ),
+    Field(
+        "answer_url",
+        Kind.NAME,
+        "how people reach what answer_listen serves, as by a reverse proxy",
+        default=None,
     ),
 )
 """What `review.webhook` says."""
@@ -125,13 +137,26 @@ def parse_webhook(
     shared = lacking | dict(entry)
     findings = list(table_findings(subject, WEBHOOK, shared, file))
     if all(each.severity is not Severity.ERROR for each in findings):
-        for problem in url_problems(entry):
+        for problem in _webhook_problems(entry):
             finding = Finding(problem.severity, file, subject, problem.message)
             findings.append(finding)
     if any(each.severity is Severity.ERROR for each in findings):
         return None, findings
-    values = {name: str(each) for name, each in table_values(WEBHOOK, entry).items()}
-    return Webhook(**values), findings
+    values = table_values(WEBHOOK, entry).items()
+    return Webhook(**{name: str(e) for name, e in values if e is not None}), findings
+
+
+def _webhook_problems(entry: Mapping[str, object]) -> Iterator[Problem]:
+    yield from url_problems(entry)
+    link = entry.get("answer_url")
+    if link is None:
+        return
+    if entry.get("answer_listen") is None:
+        lacking = "`answer_url` leads nowhere without `answer_listen`"
+        yield Problem(Severity.ERROR, lacking)
+    if "?" in str(link) or "#" in str(link):
+        yield Problem(Severity.ERROR, "`answer_url` must end before any ? or #")
+    yield from url_problems(entry, "answer_url")
 
 
 def check_review(review: Review, file: str) -> Iterator[Finding]:

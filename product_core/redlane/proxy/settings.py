@@ -53,14 +53,15 @@ class ProxySettings:
         )
 
     def is_own(self, address: str, port: int) -> bool:
-        """Whether an address is one of Redlane's own, however it is written."""
+        """Whether a host is one of Redlane's own, however an address is written."""
         hosts = [host for host, number in self.own if number == port]
         plain = plain_address(address) if hosts else None
         if plain is None:
-            return False
+            return address.rstrip(".").casefold() in hosts
         found = ip_address(plain)
+        addresses = set(map(plain_address, hosts))
         is_here = found.is_loopback or found.is_unspecified
-        return is_here or plain in map(plain_address, hosts)
+        return plain in addresses or (is_here and addresses != {None})
 
 
 @lru_cache(maxsize=1024)

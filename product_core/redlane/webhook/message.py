@@ -16,14 +16,16 @@ SIGNATURE = "Redlane-Signature"
 """The header that bears `signature`."""
 
 _MOST_DETAILS, _LONGEST_DETAIL = 20, 500
+_NO_PREVIEWS = 4
+"""What Discord calls SUPPRESS_EMBEDS."""
 _LONGEST_PART, _LONGEST_SHOWN = 200, 400
 _CONTROLS = str.maketrans({"<": "⟨U+003C⟩", "`": "⟨U+0060⟩"})
 """What begins a link or a mention in a chat, or ends a text that is as it was typed."""
 
 
-def body_of(review: Review, format_name: str) -> bytes:
-    """The body of a message, in one of FORMATS."""
-    return json.dumps(FORMATS[format_name](review)).encode()
+def body_of(review: Review, format_name: str, link: str | None = None) -> bytes:
+    """The body of a message, in one of FORMATS; at `link` it can be answered."""
+    return json.dumps(FORMATS[format_name](review, link)).encode()
 
 
 def signature(secret: str, moment: int, body: bytes) -> str:
@@ -33,20 +35,22 @@ def signature(secret: str, moment: int, body: bytes) -> str:
     return f"t={moment},v1={made}"
 
 
-def _whole(review: Review) -> Any:  # noqa: ANN401  # JSON
+def _whole(review: Review, link: str | None) -> Any:  # noqa: ANN401  # JSON
     """`event`, a line of `text` for people, and the `review`."""
     is_held = review.state is ReviewState.WAITING
-    told = {"event": "held" if is_held else "decided", "text": _line(review)}
-    return {**told, "review": _document(review)}
+    told = {"event": "held" if is_held else "decided", "text": _line(review, link)}
+    return {**told, "review": _document(review) | {"answer": link}}
 
 
-def _for_teams(review: Review) -> Any:  # noqa: ANN401  # JSON
+def _for_teams(review: Review, link: str | None) -> Any:  # noqa: ANN401  # JSON
     """A card of one text, as workflows of Microsoft Teams take it."""
-    card = {
+    card: dict[str, object] = {
         "type": "AdaptiveCard",
         "version": "1.4",
-        "body": [{"type": "TextBlock", "text": _line(review), "wrap": True}],
+        "body": [{"type": "TextBlock", "text": _line(review, None), "wrap": True}],
     }
+    if link is not None:
+        card["actions"] = [{"type": "Action.OpenUrl", "title": "Answer", "url": link}]
     kind = "application/vnd.microsoft.card.adaptive"
     return {
         "type": "message",
@@ -54,13 +58,14 @@ def _for_teams(review: Review) -> Any:  # noqa: ANN401  # JSON
     }
 
 
-FORMATS: Mapping[str, Callable[[Review], Any]] = {
+FORMATS: Mapping[str, Callable[[Review, str | None], Any]] = {
     "json": _whole,
-    "slack": lambda review: {"text": _line(review)},
-    "mattermost": lambda review: {"text": _line(review)},
-    "google-chat": lambda review: {"text": _line(review)},
-    "discord": lambda review: {
-        "content": _line(review),
+    "slack": lambda review, link: {"text": _line(review, link), "unfurl_links": False},
+    "mattermost": lambda review, link: {"text": _line(review, link)},
+    "google-chat": lambda review, link: {"text": _line(review, link)},
+    "discord": lambda review, link: {
+        "content": _line(review, link),
+        "flags": _NO_PREVIEWS,
         "allowed_mentions": {"parse": []},
     },
     "teams": _for_teams,
@@ -108,9 +113,10 @@ def _document(review: Review) -> dict[str, Any]:
     }
 
 
-def _line(review: Review) -> str:
-    is_held = review.state is ReviewState.WAITING
-    return _held(review) if is_held else _decided(review)
+def _line(review: Review, link: str | None) -> str:
+    if review.state is not ReviewState.WAITING:
+        return _decided(review)
+    return _held(review) if link is None else f"{_held(review)}, or {link}"
 
 
 def _held(review: Review) -> str:

@@ -40,11 +40,16 @@ class Webhooks:
         reviews: Reviews,
         settings: Callable[[], ReviewSettings],
         clock: Callable[[], float] = time.time,
+        link: Callable[[Review], str | None] = lambda _: None,
     ) -> None:
-        """Tell whom the `settings` name; `clock` gives the seconds that are signed."""
+        """Tell whom the `settings` name; `clock` gives the seconds that are signed.
+
+        `link` is where a review can be answered, if anywhere.
+        """
         self._reviews = reviews
         self._settings = settings
         self._clock = clock
+        self._link = link
         self._seats = Seats(1)
         self._stop = Stop()
         self._lock = threading.Condition()
@@ -119,7 +124,7 @@ class Webhooks:
         webhook, review = self._settings().webhook, self._news(review_id)
         if webhook is None or review is None:
             return ""
-        body = body_of(review, webhook.format)
+        body = body_of(review, webhook.format, self._link(review))
         seconds = _SECONDS_OF_AWAY if self._is_away else _SECONDS
         why = ""
         for _ in range(1 if self._is_away else _TRIES):

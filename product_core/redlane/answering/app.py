@@ -1,0 +1,166 @@
+"""The WSGI application of the links: a page to read, and a form that decides."""
+
+import logging
+from collections.abc import Callable
+
+import falcon
+import falcon.media
+
+from redlane.answering.links import PATH, AnswerLinks
+from redlane.answering.pages import (
+    ALLOW,
+    ALLOW_FOR,
+    BLOCK,
+    MOST_NOTE,
+    SHOW,
+    held,
+    over,
+    plain,
+)
+from redlane.errors import RedlaneError
+from redlane.membership.tcp_sockets import Client
+from redlane.state.review import Review, ReviewState
+from redlane.state.reviews import Reviews
+
+__all__ = ["create_answer_app"]
+
+_BY = "the answer link"
+_SECONDS = 600
+_MOST_FORM_BYTES = 16 * 1024
+_DECISIONS = {ALLOW: "allow", ALLOW_FOR: "allow", BLOCK: "block"}
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Robots-Tag": "noindex",
+}
+
+_log = logging.getLogger(__name__)
+
+
+def create_answer_app(
+    links: AnswerLinks, reviews: Reviews, is_outside: Callable[[Client], bool]
+) -> "falcon.App[falcon.Request, falcon.Response]":
+    """The application; `is_outside` tells whether a client may answer at all."""
+    app = falcon.App(media_type=falcon.MEDIA_HTML, middleware=[_Guard(is_outside)])
+    app.set_error_serializer(_serialize)
+    app.add_error_handler(Exception, _fail)
+    app.add_route(f"{PATH}/{{secret}}", AnswerPage(links, reviews))
+    return app
+
+
+class _Guard:
+    """Falcon middleware: no page is kept anywhere, and sessions get none."""
+
+    def __init__(self, is_outside: Callable[[Client], bool]) -> None:
+        self._is_outside = is_outside
+
+    def process_request(
+        self, request: falcon.Request, response: falcon.Response
+    ) -> None:
+        response.set_headers(_HEADERS)
+        client = request.env["REMOTE_ADDR"], int(request.env["REMOTE_PORT"])
+        if not self._is_outside(client):
+            raise falcon.HTTPForbidden(
+                description="who asks is in a session of Redlane, or cannot be told: "
+                "decide elsewhere, as with redlane review"
+            )
+
+
+class AnswerPage:
+    """`GET` shows what is held, `POST` shows all of it or decides it."""
+
+    def __init__(self, links: AnswerLinks, reviews: Reviews) -> None:
+        """Show and decide what `links` lead to."""
+        self._links = links
+        self._reviews = reviews
+
+    def on_get(self, _: falcon.Request, response: falcon.Response, secret: str) -> None:
+        """Show as much as the webhook was told."""
+        self._show(response, self._found(secret), is_whole=False)
+
+    def on_post(
+        self, request: falcon.Request, response: falcon.Response, secret: str
+    ) -> None:
+        """Do what was pressed; 410 when it is over already."""
+        review = self._found(secret)
+        form = _form(request)
+        act, note = form.get("act", ""), form.get("note", "").strip()
+        if len(note) > MOST_NOTE:
+            raise falcon.HTTPBadRequest(
+                description=f"a note may have at most {MOST_NOTE} characters"
+            )
+        if act not in (SHOW, *_DECISIONS):
+            raise falcon.HTTPBadRequest(description="nothing was pressed that is known")
+        if act == SHOW or review.state is not ReviewState.WAITING:
+            self._show(response, review, is_whole=True)
+        else:
+            self._decide(response, review.id, act, note or None)
+
+    def on_options(self, *_: object, **__: object) -> None:
+        """No other site's page asks here."""
+        raise falcon.HTTPMethodNotAllowed(["GET", "POST"])
+
+    def _decide(
+        self, response: falcon.Response, review_id: str, act: str, note: str | None
+    ) -> None:
+        try:
+            decided = self._reviews.decide(
+                review_id,
+                _DECISIONS[act],
+                by=_BY,
+                note=note,
+                seconds=_SECONDS if act == ALLOW_FOR else None,
+            )
+        except RedlaneError as error:
+            response.status = falcon.HTTP_409
+            response.text = plain(str(error))
+        else:
+            response.text = over(decided)
+
+    def _show(
+        self, response: falcon.Response, review: Review, *, is_whole: bool
+    ) -> None:
+        if review.state is ReviewState.WAITING:
+            left = self._reviews.seconds_left(review)
+            response.text = held(review, left, is_whole=is_whole)
+        else:
+            response.status = falcon.HTTP_410
+            response.text = over(review)
+
+    def _found(self, secret: str) -> Review:
+        review = self._links.review(secret)
+        if review is None:
+            raise falcon.HTTPNotFound(description="there is nothing to answer here")
+        return review
+
+
+def _form(request: falcon.Request) -> dict[str, str]:
+    """The fields that were sent, by name; raises falcon.HTTPError."""
+    if (request.content_length or 0) > _MOST_FORM_BYTES:
+        raise falcon.HTTPContentTooLarge(description="that is more than a form holds")
+    form = request.get_media()
+    if not isinstance(form, dict):
+        raise falcon.HTTPUnsupportedMediaType(description="a form is sent here")
+    return {name: each for name, each in form.items() if isinstance(each, str)}
+
+
+def _serialize(
+    _: falcon.Request, response: falcon.Response, error: falcon.HTTPError
+) -> None:
+    response.content_type = falcon.MEDIA_HTML
+    response.text = plain(error.description or error.title or str(error.status))
+
+
+def _fail(
+    _: falcon.Request, __: falcon.Response, error: Exception, ___: object
+) -> None:
+    """Nothing is decided by what failed; the log says why, and not by which link."""
+    if isinstance(error, falcon.HTTPError | falcon.HTTPStatus):
+        raise error
+    _log.error("the page of a review failed", exc_info=error)
+    raise falcon.HTTPInternalServerError(description="it failed: the log says why")
