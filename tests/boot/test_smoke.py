@@ -296,6 +296,20 @@ def test_review_shows_what_is_held_on_a_terminal(machine: Machine) -> None:
     assert "Nothing is held" in shown
 
 
+def test_link_of_a_webhook_decides(machine: Machine) -> None:
+    url = f"http://127.0.0.1:{serve(machine, 'chat')}/"
+    listens = {"answer_listen": "127.0.0.1:0"}
+    reviews(machine, webhook={"url": url, "secret": "a secret", **listens})
+    asks = 'redlane run --role held -- sh -c "echo held" > /srv/chat/out'
+    machine.run(("systemd-run", "--quiet", "--collect", "sh", "-c", asks))
+    machine.until("grep -q /answer/ /srv/chat/reached")
+    told = machine.read("/srv/chat/reached").splitlines()[0]
+    link = json.loads(told)["review"]["answer"]
+    assert "is allowed" in machine.run(("curl", "-s", "-d", "act=allow", link)).stdout
+    machine.until("grep -q held /srv/chat/out")
+    reviews(machine)
+
+
 def test_button_of_a_notification_decides(machine: Machine) -> None:
     machine.write("/srv/shows.py", SHOWS.read_text(encoding="utf-8"))
     on_desktop = """
@@ -311,9 +325,13 @@ def test_button_of_a_notification_decides(machine: Machine) -> None:
 
 def jury(machine: Machine, *jurors: object) -> None:
     """Have these decide alone what is held, or nobody."""
-    settings = json.loads(machine.read("/etc/redlane/settings.json"))
-    settings["review"] = {"jury": jurors, "order": "jury" if jurors else "person"}
-    write(machine, "settings.json", settings)
+    reviews(machine, jury=jurors, order="jury" if jurors else "person")
+
+
+def reviews(machine: Machine, **settings: object) -> None:
+    """Have these settings say what becomes of what is held."""
+    document = json.loads(machine.read("/etc/redlane/settings.json"))
+    write(machine, "settings.json", {**document, "review": settings})
     machine.run("systemctl reload redlane.service")
 
 
