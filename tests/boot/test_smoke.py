@@ -78,7 +78,7 @@ def set_up(machine: Machine) -> None:
         machine.write(f"/srv/{program}", text)
     machine.write(FILE, "a secret\n")
     settings = json.loads(machine.read("/etc/redlane/settings.json"))
-    settings["system"] = {"user_roles": ["smoke"]}
+    settings["system"] = {"user_roles": ["smoke", "held"]}
     write(machine, "settings.json", settings)
     write_policies(machine, POLICIES)
     write(machine, "roles/smoke.json", {"name": "smoke", "policies": [*POLICIES]})
@@ -300,13 +300,14 @@ def test_link_of_a_webhook_decides(machine: Machine) -> None:
     url = f"http://127.0.0.1:{serve(machine, 'chat')}/"
     listens = {"answer_listen": "127.0.0.1:0"}
     reviews(machine, webhook={"url": url, "secret": "a secret", **listens})
-    asks = 'redlane run --role held -- sh -c "echo held" > /srv/chat/out'
-    machine.run(("systemd-run", "--quiet", "--collect", "sh", "-c", asks))
+    asks = 'redlane run --role held -- sh -c "echo held" > out'
+    as_ada = ("--uid=ada", "--working-directory=/home/ada", "--setenv=HOME=/home/ada")
+    machine.run(("systemd-run", "--quiet", "--collect", *as_ada, "sh", "-c", asks))
     machine.until("grep -q /answer/ /srv/chat/reached")
     told = machine.read("/srv/chat/reached").splitlines()[0]
     link = json.loads(told)["review"]["answer"]
     assert "is allowed" in machine.run(("curl", "-s", "-d", "act=allow", link)).stdout
-    machine.until("grep -q held /srv/chat/out")
+    machine.until("grep -q held /home/ada/out")
     reviews(machine)
 
 

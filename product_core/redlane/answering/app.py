@@ -88,6 +88,9 @@ class AnswerPage:
     ) -> None:
         """Do what was pressed; 410 when it is over already."""
         review = self._found(secret)
+        if review.state is not ReviewState.WAITING:
+            self._show(response, review, is_whole=True)
+            return
         form = _form(request)
         act, note = form.get("act", ""), form.get("note", "").strip()
         if len(note) > MOST_NOTE:
@@ -96,29 +99,31 @@ class AnswerPage:
             )
         if act not in (SHOW, *_DECISIONS):
             raise falcon.HTTPBadRequest(description="nothing was pressed that is known")
-        if act == SHOW or review.state is not ReviewState.WAITING:
+        if act == SHOW:
             self._show(response, review, is_whole=True)
         else:
-            self._decide(response, review.id, act, note or None)
+            self._decide(response, review, act, note or None)
 
     def on_options(self, *_: object, **__: object) -> None:
         """No other site's page asks here."""
         raise falcon.HTTPMethodNotAllowed(["GET", "POST"])
 
     def _decide(
-        self, response: falcon.Response, review_id: str, act: str, note: str | None
+        self, response: falcon.Response, review: Review, act: str, note: str | None
     ) -> None:
         try:
             decided = self._reviews.decide(
-                review_id,
+                review.id,
                 _DECISIONS[act],
                 by=_BY,
                 note=note,
                 seconds=_SECONDS if act == ALLOW_FOR else None,
             )
-        except RedlaneError as error:
-            response.status = falcon.HTTP_409
-            response.text = plain(str(error))
+        except RedlaneError as error:  # it has ended meanwhile, or counts once alone
+            ended = self._reviews.get(review.id) or review
+            if ended.state is ReviewState.WAITING:
+                raise falcon.HTTPConflict(description=str(error)) from error
+            self._show(response, ended, is_whole=True)
         else:
             response.text = over(decided)
 

@@ -42,6 +42,12 @@ class AnswerLinks:
                 self._ids.pop(self._secrets.popitem(last=False)[1])
         return f"{base}{PATH}/{secret}"
 
+    def forget(self) -> None:
+        """Have no link count any more."""
+        with self._lock:
+            self._secrets.clear()
+            self._ids.clear()
+
     def review(self, secret: str) -> Review | None:
         """The review that a secret is for, over or not; None: there is none."""
         if self._base() is None:

@@ -7,17 +7,20 @@ from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 
+from redlane.control.roomy import MakesRoom
+
 __all__ = ["AnswerServer"]
 
 _THREADS = 2
-_MOST_CONNECTIONS = 64
 _IDLE_SECONDS = 10
 _MOST_BYTES = 64 * 1024
 _LAST_SECONDS = 1.0
 
 
-class AnswerServer(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
+class AnswerServer(MakesRoom, TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
     """Serves `application` on a listening socket until `stop` is called."""
+
+    most_connections = 64
 
     def __init__(self, application: object, listener: socket.socket) -> None:
         """Serve `listener`, bound and listening; nothing is accepted before `start`."""
@@ -30,7 +33,7 @@ class AnswerServer(TcpWSGIServer):  # type: ignore[misc]  # waitress has no type
                 sockets=[listener],
                 ident=None,
                 threads=_THREADS,
-                connection_limit=_MOST_CONNECTIONS,
+                connection_limit=2 * self.most_connections,
                 channel_timeout=_IDLE_SECONDS,
                 cleanup_interval=_IDLE_SECONDS,
                 max_request_body_size=_MOST_BYTES,

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any
 
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.server import UnixWSGIServer
 
 from redlane.control.channel import ControlChannel
+from redlane.control.roomy import MakesRoom
 from redlane.control.worker_pools import WorkerPools
 from redlane.judging.connection_limit import ConnectionLimit, Counted
 from redlane.judging.memory_quota import MemoryQuota
@@ -25,9 +25,7 @@ from redlane.wire.limits import MOST_BODY_BYTES
 
 __all__ = ["ControlServer"]
 
-_MOST_CONNECTIONS = 2048
 _MOST_OF_USER = 48
-_MOST_ACCEPTED = 32
 _IDLE_SECONDS = 60
 _CLEANUP_SECONDS = 20
 _DRAIN_POLL_SECONDS = 0.05
@@ -55,7 +53,7 @@ class _Beat:
             self.function()
 
 
-class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no types
+class ControlServer(MakesRoom, UnixWSGIServer):  # type: ignore[misc]  # waitress has no types
     """Serves `application` on a listening socket until `drain` is called."""
 
     channel_class = ControlChannel
@@ -85,7 +83,7 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
             adj=Adjustments(
                 sockets=[listener],
                 ident="redlane",
-                connection_limit=2 * _MOST_CONNECTIONS,
+                connection_limit=2 * self.most_connections,
                 channel_timeout=_IDLE_SECONDS,
                 cleanup_interval=_CLEANUP_SECONDS,
                 max_request_body_size=MOST_BODY_BYTES,
@@ -128,22 +126,6 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
         self._pools.shutdown(_LAST_SECONDS)
         wasyncore.close_all(self._map)
 
-    def handle_accept(self) -> None:
-        """Accept what waits; the longest idle ones go when there are too many."""
-        for _ in range(_MOST_ACCEPTED):
-            self._make_room()
-            before = len(self.active_channels)
-            super().handle_accept()
-            if len(self.active_channels) == before:
-                return
-
-    def _make_room(self) -> None:
-        if len(self.active_channels) < _MOST_CONNECTIONS:
-            return
-        idle = [each for each in self.active_channels.values() if not each.requests]
-        if idle:
-            min(idle, key=_last_activity).handle_close()
-
     def _longest_sleep(self) -> float | None:
         """How long to sleep for: without an end when there is nothing to look after."""
         if self._deadline is not None:
@@ -177,8 +159,3 @@ class ControlServer(UnixWSGIServer):  # type: ignore[misc]  # waitress has no ty
                 function()
             except Exception:  # noqa: BLE001  # the server must go on, whatever a call does
                 _log.exception("a deferred call failed")
-
-
-def _last_activity(channel: Any) -> float:  # noqa: ANN401  # waitress has no types
-    seconds: float = channel.last_activity
-    return seconds

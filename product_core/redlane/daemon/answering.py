@@ -115,8 +115,11 @@ class Answering:
         serving, self._serving = self._serving, None
         if serving is not None:
             serving.server.stop()
+            self.links.forget()
 
 
 def _place_of(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
-    return parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    host = (parts.hostname or "").rstrip(".")
+    here = "127.0.0.1" if host == "localhost" else host
+    return here, parts.port or _PORTS[parts.scheme]

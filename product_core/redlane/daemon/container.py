@@ -1,20 +1,19 @@
 """Every object of the daemon, built once and joined."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from redlane.control.app import Collaborators
 from redlane.control.rendering import Facts, Rendering
-from redlane.daemon.answering import Answering
 from redlane.daemon.member_parts import build_members
 from redlane.daemon.options import Options
 from redlane.daemon.own_files import own_files_of
-from redlane.daemon.proxy_parts import JudgingContext, acting, build_proxying
+from redlane.daemon.proxy_parts import JudgingContext, build_proxying
 from redlane.daemon.proxying import Proxying
+from redlane.daemon.reviewing import Reviewing, build_reviewing
 from redlane.daemon.rules import Rules
 from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.daemon.served_contexts import PeersJudge, ServedContexts
@@ -23,26 +22,20 @@ from redlane.gate import Gate
 from redlane.judging.member_connections import MemberConnections
 from redlane.judging.metrics import Metrics
 from redlane.judging.service import JudgingService
-from redlane.jury import Jury
 from redlane.membership.authentication import Authenticator
 from redlane.membership.resolver import MembershipResolver, MembershipState
-from redlane.membership.tcp_callers import TcpCallers
-from redlane.model.settings import Review as ReviewSettings
 from redlane.paths import Paths
 from redlane.policies.loaded import Loaded
 from redlane.processes import Ancestry
 from redlane.sessions.changes import Changes
 from redlane.sessions.held_calls import HeldCalls
-from redlane.sessions.pausing import Pausing
 from redlane.sessions.service import SessionService
 from redlane.state.concurrency import ConcurrencyLimit
 from redlane.state.event_feed import EventFeed
 from redlane.state.pins import Pins
 from redlane.state.quota_keys import QuotaKey, session_quota_key
-from redlane.state.review import Review
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import DEFAULT_SESSION, SessionState, SessionTable
-from redlane.webhook import Webhooks
 
 __all__ = ["Container", "build"]
 
@@ -57,9 +50,7 @@ class Container(Collaborators):
     proxying: Proxying
     members: MemberConnections
     served_contexts: ServedContexts
-    pausing: Pausing
-    webhooks: Webhooks
-    answering: Answering
+    reviewing: Reviewing
 
     def restore_sessions(self, starter: Ancestry) -> list[str]:
         """Take up the sessions of a daemon that was killed.
@@ -68,7 +59,7 @@ class Container(Collaborators):
         may be one of their orphans. Returns what a person should know of it.
         """
         self.sessions.restore()
-        self.pausing.resume_all()
+        self.reviewing.pausing.resume_all()
         lost = [each for each in self.membership.roots() if each.lost]
         if self.membership.place(starter) is not MembershipState.LOST:
             for root in lost:
@@ -89,7 +80,7 @@ class Container(Collaborators):
 
     def close(self) -> None:
         """Leave nothing behind that a next start would take for a killed daemon's."""
-        self.webhooks.close(_LAST_WORDS_SECONDS)
+        self.reviewing.webhooks.close(_LAST_WORDS_SECONDS)
         self.events.close()
         running = [e for e in self.table.list() if e.state is SessionState.RUNNING]
         if not any(each.frozen or each.root_pid is not None for each in running):
@@ -117,19 +108,19 @@ def build(
     sessions = _sessions(
         table, membership, reviews, rules, default_role, quota_key, held
     )
-    pausing = Pausing(table, membership, lambda: rules.ruleset)
+    reviewing = build_reviewing(rules, table, membership, reviews)
     gate = _gate(rules, table, events, reviews, quota_key)
+    gate.holder.consult = reviewing.consult
     judging = JudgingService(gate, metrics)
     context = JudgingContext(gate, table, membership, reviews, judging)
-    answering = _answering(reviews, rules, membership)
-    proxying = build_proxying(paths, environ, rules, served, context, answering.own)
+    proxying = build_proxying(paths, environ, rules, served, context, reviewing.own)
     table.on_change = partial(_changed, changes, proxying)
     authenticator = Authenticator(served.admission, membership)
     pins = Pins(paths.pins, knows=served.knows)
     members = build_members(authenticator, sessions, context, rules, served, pins)
     peers = PeersJudge(judging, sessions, served.contents, authenticator)
     served_contexts = ServedContexts(rules.plugins.served, peers, paths.run)
-    facts = _facts(paths, options, served_contexts, answering)
+    facts = _facts(paths, options, served_contexts, reviewing)
     return Container(
         paths=paths,
         proxying=proxying,
@@ -138,9 +129,7 @@ def build(
         authenticator=authenticator,
         members=members,
         served_contexts=served_contexts,
-        pausing=pausing,
-        webhooks=_consult(gate, rules, reviews, pausing, answering),
-        answering=answering,
+        reviewing=reviewing,
         pins=pins,
         counted=served.counted,
         gate=gate,
@@ -156,7 +145,7 @@ def build(
         ),
         held=held,
         changes=changes,
-        reload=partial(_reload, rules, paths, metrics, changes, proxying, answering),
+        reload=partial(_reload, rules, paths, metrics, changes, proxying, reviewing),
     )
 
 
@@ -227,41 +216,8 @@ def _gate(
     return gate
 
 
-def _answering(
-    reviews: Reviews, rules: Rules, membership: MembershipResolver
-) -> Answering:
-    is_outside = TcpCallers(membership, acting).is_outside
-    return Answering(reviews, lambda: rules.loaded.settings.review, is_outside)
-
-
-def _consult(
-    gate: Gate,
-    rules: Rules,
-    reviews: Reviews,
-    pausing: Pausing,
-    answering: Answering,
-) -> Webhooks:
-    """Have what is held known to a webhook and a jury, as long as it is."""
-    jury = Jury(lambda: rules.ruleset.match_types, reviews)
-    webhooks = Webhooks(
-        reviews, lambda: rules.loaded.settings.review, link=answering.links.link
-    )
-
-    @contextmanager
-    def consult(review: Review, settings: ReviewSettings) -> Iterator[None]:
-        with (
-            webhooks.told(review),
-            pausing.until_decided(review),
-            jury.ask(review, settings),
-        ):
-            yield
-
-    gate.holder.consult = consult
-    return webhooks
-
-
 def _facts(
-    paths: Paths, options: Options, contexts: ServedContexts, answering: Answering
+    paths: Paths, options: Options, contexts: ServedContexts, reviewing: Reviewing
 ) -> Facts:
     return Facts(
         paths.socket,
@@ -270,7 +226,7 @@ def _facts(
         options.only_roles,
         is_system=paths.is_system,
         contexts=contexts.status,
-        problem=lambda: answering.problem,
+        problem=lambda: reviewing.answering.problem,
     )
 
 
@@ -286,7 +242,7 @@ def _reload(
     metrics: Metrics,
     changes: Changes,
     proxying: Proxying,
-    answering: Answering,
+    reviewing: Reviewing,
 ) -> Loaded:
     """Load again; what is returned is in force if it has no errors."""
 
@@ -297,7 +253,7 @@ def _reload(
     fresh = rules.reload(prepare)
     metrics.count_reload(ok=not fresh.errors)
     changes.bump()
-    answering.refresh()
+    reviewing.answering.refresh()
     proxying.refresh()
     return fresh
 

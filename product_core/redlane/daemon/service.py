@@ -111,7 +111,7 @@ def _serve(
         paths, start.options, rules, start.environ, booted_since=lock.booted_since
     )
     kept = parts.restore_sessions(start.starter)
-    parts.answering.refresh()
+    parts.reviewing.answering.refresh()
     write_shims(paths)
     write_timeout(paths, rules.loaded.settings)
     for warning in rules.loaded.warnings:
@@ -135,7 +135,7 @@ def _serve(
     parts.served_contexts.stop()
     parts.members.close()
     parts.proxying.stop()
-    parts.answering.stop()
+    parts.reviewing.answering.stop()
     listeners.remove()
     parts.close()
     lock.release()

@@ -1,8 +1,9 @@
 """Whether who connects from this machine is outside of every session.
 
 The other end of a connection names nobody, so the process is looked for that holds it.
-Where several do, each has to be outside; where none is shown to us (another user's, one
-that hides itself), every process that might.
+Where several do, each has to be outside. Of another user, whose processes we may not
+look at, it is every one that might. Of our own user one must be seen: who sends a
+socket to itself has it held by nobody for as long as it is under way.
 """
 
 import os
@@ -50,9 +51,9 @@ class TcpCallers:
                 seen.append(each.pid)
             elif is_held is None and _is_of(each.pid, found.user):
                 hidden.append(each.pid)
-        if not seen:
-            seen = seen_as_user(hidden, found, self._acting)
-        return seen or hidden
+        if found.user == os.geteuid():
+            return seen
+        return seen or seen_as_user(hidden, found, self._acting) or hidden
 
     def _stands_outside(self, pid: int) -> bool:
         peer = peer_of_process(pid)
