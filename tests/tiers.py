@@ -46,6 +46,7 @@ THOROUGH = (
     "spec/test_spec_hub_workers.py",
     "spec/test_spec_jury_http.py",
     "spec/test_spec_network_own_endpoints.py",
+    "spec/test_spec_review_answer_sessions.py",
     "system/*",
 )
 """Files, below this directory."""

@@ -298,7 +298,9 @@ def test_review_shows_what_is_held_on_a_terminal(machine: Machine) -> None:
 
 def test_link_of_a_webhook_decides(machine: Machine) -> None:
     url = f"http://127.0.0.1:{serve(machine, 'chat')}/"
-    listens = {"answer_listen": "127.0.0.1:0"}
+    makes = ("redlane", "review", "password", "--password-stdin")
+    known = machine.run(makes, stdin="a password of ours\n").stdout.strip()
+    listens = {"answer_listen": "127.0.0.1:0", "answer_password": known}
     reviews(machine, webhook={"url": url, "secret": "a secret", **listens})
     asks = 'redlane run --role held -- sh -c "echo held" > out'
     as_ada = ("--uid=ada", "--working-directory=/home/ada", "--setenv=HOME=/home/ada")
@@ -306,7 +308,8 @@ def test_link_of_a_webhook_decides(machine: Machine) -> None:
     machine.until("grep -q /answer/ /srv/chat/reached")
     told = machine.read("/srv/chat/reached").splitlines()[0]
     link = json.loads(told)["review"]["answer"]
-    assert "is allowed" in machine.run(("curl", "-s", "-d", "act=allow", link)).stdout
+    answers = ("curl", "-s", "-u", "ada:a password of ours", "-d", "act=allow", link)
+    assert "is allowed by ada" in machine.run(answers).stdout
     machine.until("grep -q held /home/ada/out")
     reviews(machine)
 

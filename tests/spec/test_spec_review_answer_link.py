@@ -1,107 +1,24 @@
-"""The webhook's answer link: who has it decides, once, and nobody in a session."""
+"""The webhook's answer link: who has it and the password decides, once."""
 
-import html
 import json
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
-from http.client import HTTPConnection
-from typing import Any, NamedTuple
-from urllib.parse import urlencode, urljoin, urlsplit
-from uuid import uuid4
+from contextlib import closing, suppress
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from hook import Hook
 from proxied import Proxied
-from spec.cases import simple
+from spec import answer_desk
+from spec.answer_desk import HERE, KNOWN, PASSWORD, Desk, Held, front_desk, post, send
 from spec.held import REFUSED
-from spec.redlane_home import REDLANE, REDLANE_SH, Home, wait_for
+from spec.redlane_home import REDLANE_SH, Home, wait_for
 
-POLICIES = {"flag": simple("Flag", "odd thing", context="Shell", reason="it is <odd>")}
-HERE = "127.0.0.1:0"
-LONG, SECRET = "x" * 5000, "ghp_" + "a" * 36
-FORM = "application/x-www-form-urlencoded"
-GUARDED = {"no-store", "no-referrer", "nosniff"}
-GUARDED |= {"default-src 'none'", "frame-ancestors 'none'"}
+from redlane.model.password import is_password
 
-
-class Reply(NamedTuple):
-    status: int
-    text: str
-    said: str
-    acts: set[str]
-
-
-def send(link: str, method: str = "GET", body: str | None = None) -> Reply:
-    """Make a request; whatever comes back, nobody keeps it or shows it elsewhere."""
-    at = urlsplit(link)
-    with closing(HTTPConnection(at.hostname or "", at.port, timeout=20)) as connection:
-        connection.request(method, at.path, body, {"Content-Type": FORM})
-        answer = connection.getresponse()
-        text, headers = answer.read().decode(), answer.getheaders()
-    told = {each for _, value in headers for each in re.split(" *; *", value)}
-    assert told >= GUARDED, (method, answer.status)
-    said = html.unescape(re.sub(r"(?s)<style.*?</style>|<[^>]*>", "", text))
-    acts = set(re.findall('name="act" value="(.*?)"', text))
-    return Reply(answer.status, text, said, acts)
-
-
-def post(link: str, **form: str) -> Reply:
-    return send(link, "POST", urlencode(form))
-
-
-class Held(NamedTuple):
-    command: str
-    shell: "subprocess.Popen[str]"
-    text: str
-    review: Any
-    link: str
-
-
-class Desk(NamedTuple):
-    """A home whose daemon holds odd things; `listens`: where links lead, if known."""
-
-    home: Home
-    hook: Hook
-    listens: str = ""
-    front: str = ""
-
-    @contextmanager
-    def asked(self, command: str = "", *before: str) -> Iterator[Held]:
-        """Have a command held, one that never was; in a session if that is `before`."""
-        command = command or f"echo odd thing {uuid4()}"
-        program = REDLANE if before else REDLANE_SH
-        with self.home.spawn(*before, "-c", command, program=program) as shell:
-            try:
-                told = self.told("held")
-                link = told["review"]["answer"] or ""
-                here = f"http://{self.listens}/answer/{link[-43:]}"
-                link = here if self.listens else link
-                yield Held(command, shell, told["text"], told["review"], link)
-            finally:
-                shell.terminate()
-
-    def told(self, event: str) -> Any:
-        while (told := self.hook.next().json)["event"] != event:
-            pass
-        return told
-
-    def shown(self, held: Held) -> Any:
-        return self.home.run("review", "show", held.review["id"], "--json").json
-
-    def is_held(self, held: Held) -> bool:
-        return bool(self.shown(held)["state"] == "waiting")
-
-    def settle(self, seconds: int = 60, **webhook: object) -> None:
-        self.home.policies({"id": "flag", **POLICIES["flag"]})
-        self.home.role("agent", "flag")
-        told = {"url": self.hook.url, "secret": "a secret of ours", **webhook}
-        self.home.settings(review={"timeout_seconds": seconds, "webhook": told})
-        if self.home.run("reload").code != 0:
-            self.home.start("--role", "agent")
+POLICIES = answer_desk.POLICIES
+LONG, SECRET = "x" * 110_000, "ghp_" + "a" * 36
 
 
 @pytest.fixture
@@ -112,14 +29,8 @@ def fresh(home: Home) -> Iterator[Desk]:
 
 @pytest.fixture(scope="module")
 def desk(lab: Proxied) -> Iterator[Desk]:
-    """The module's; no session may come to its `front`, where people are to go."""
-    with closing(Hook()) as hook, closing(Hook()) as front:
-        place = f"localhost:{urlsplit(front.url).port}"
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            made = Desk(lab.home, hook, f"127.0.0.1:{server.getsockname()[1]}", place)
-        made.settle(answer_listen=made.listens, answer_url=f"http://{place}/in/front/")
+    with front_desk(lab.home) as made:
         yield made
-        assert front.is_empty
 
 
 RIGHT = [("localhost:8137", None), ("[::1]:0", None), (HERE, "https://h:8443/a/b/")]
@@ -135,10 +46,33 @@ WRONG = [
 def test_what_can_be_no_link_is_an_error(home: Home, listen: object, url: str) -> None:
     given = {"answer_listen": listen, "answer_url": url, "url": "https://h/"}
     told = {name: each for name, each in given.items() if each}
-    home.settings(review={"webhook": {"secret": "s", **told}})
+    known = {"answer_password": KNOWN} if listen else {}
+    home.settings(review={"webhook": {"secret": "s", **told, **known}})
     checked = home.check()
     assert checked.code == ((listen, url) in WRONG)
     assert all("answer_" in json.dumps(each) for each in checked.errors)
+
+
+LACKING: list[dict[str, object]] = [
+    {"answer_listen": HERE}, {"answer_password": KNOWN},
+    {"answer_listen": HERE, "answer_password": PASSWORD},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", LACKING)
+def test_a_link_wants_a_password(home: Home, given: dict[str, object]) -> None:
+    home.settings(review={"webhook": {"url": "https://h/", "secret": "s", **given}})
+    checked = home.check()
+    assert checked.code == 1
+    assert all("redlane review password" in json.dumps(e) for e in checked.errors)
+
+
+def test_a_password_is_made_by_a_command(home: Home) -> None:
+    makes = ("review", "password", "--password-stdin")
+    made = home.run(*makes, stdin=f"{PASSWORD}\n")
+    assert is_password(PASSWORD, made.out.removesuffix("\n"))
+    short = home.run(*makes, stdin="short\n")
+    assert (short.code, short.out, len(short.err.splitlines())) == (2, "", 1)
 
 
 def test_what_is_held_has_a_link_and_what_is_decided_none(desk: Desk) -> None:
@@ -180,26 +114,50 @@ def test_a_page_says_all_hides_nothing_and_changes_nothing(desk: Desk) -> None:
         assert urljoin(held.review["answer"], action) == held.review["answer"]
 
 
+ALL = {"block", "allow", "allow-10m"}
 PAGES = [
-    ("echo odd thing on a page", "", {"block", "allow", "allow-10m"}),
-    ("$CMD odd thing", "", {"block", "allow"}), ("sh s.sh", LONG, {"block", "show"}),
-    (f"echo odd thing {SECRET}", SECRET, {"block", "show"}),
-    (f"echo odd thing {LONG}", LONG, {"block", "show"}),
+    ("echo odd thing on a page", "a page", ALL), ("sh s.sh", "odd thing in it", ALL),
+    ("$CMD odd thing", "$CMD", {"block", "allow"}),
+    (f"echo odd thing {SECRET}", SECRET, ALL),
+    (f"echo odd thing {LONG}", LONG, {"block"}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("command", "hidden", "acts"), PAGES, ids=range(len(PAGES)))
+@pytest.mark.parametrize(("command", "part", "acts"), PAGES, ids=range(len(PAGES)))
 def test_only_what_is_all_shown_can_be_allowed(
-    desk: Desk, command: str, hidden: str, acts: set[str]
+    desk: Desk, command: str, part: str, acts: set[str]
 ) -> None:
-    (desk.home.user / "s.sh").write_text(f"echo odd thing {LONG}\n")
+    (desk.home.user / "s.sh").write_text("echo odd thing in it\n")
     with desk.asked(command) as held:
-        first, whole = send(held.link), post(held.link, act="show")
-        assert first.acts == acts
-        assert not (hidden and hidden in first.said)
-        assert (whole.status, hidden in whole.said) == (200, True)
-        assert whole.acts - {"allow-10m"} == {"block", "allow"}
+        page = send(held.link)
+        assert page.acts == acts
+        assert (part in page.said) == ("allow" in acts)
         assert desk.is_held(held)
+
+
+@pytest.mark.parametrize("login", ["", ":", f"{PASSWORD}:", f"ada:{PASSWORD}x", "ada"])
+def test_without_the_password_nothing_is_shown_or_decided(
+    desk: Desk, login: str
+) -> None:
+    with desk.asked() as held:
+        for method, body in (("GET", None), ("POST", "act=allow")):
+            reply = send(held.link, method, body, login)
+            assert (reply.status, "odd thing" in reply.said) == (401, False)
+        assert desk.is_held(held)
+
+
+def test_ten_wrong_passwords_end_a_link(desk: Desk) -> None:
+    with desk.asked() as held:
+        tries = [send(held.link, login=f":{each}").status for each in "abcdefghij"]
+        assert tries == [401] * 10
+        assert send(held.link).status == 404
+        assert desk.is_held(held)
+
+
+def test_who_decides_may_say_a_name(desk: Desk) -> None:
+    with desk.asked() as held:
+        assert send(held.link, "POST", "act=block", f"ada:{PASSWORD}").status == 200
+        assert desk.shown(held)["by"] == "ada by the answer link"
 
 
 ACTS = [("allow", "allowed", ""), ("allow-10m", "allowed", "for <now>")]
@@ -276,66 +234,6 @@ def test_what_is_no_link_is_not_found(desk: Desk) -> None:
         both = [(send(each).status, post(each, act="allow").status) for each in links]
         assert both == [(404, 404)] * len(links)
         assert desk.is_held(held)
-
-
-def request(method: str, link: str, host: str) -> str:
-    head = f"{method} {link} HTTP/1.1\r\nHost: {host}\r\n"
-    head += "Proxy-Authorization: Basic @AUTH@\r\n"
-    body = f"Content-Type: {FORM}\r\nContent-Length: 9\r\n\r\nact=allow"
-    return head + (body if method == "POST" else "\r\n")
-
-
-FETCH = """
-import contextlib, socket, sys
-host, port, get, post, *ours = sys.argv[1:]
-for asked, each in zip([post, get] * 16, map(int, ours)):
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as made:
-        with contextlib.suppress(OSError):  # IP_LOCAL_PORT_RANGE, since Linux 6.3
-            made.setsockopt(0, 51, (each << 16 | each).to_bytes(4, sys.byteorder))
-        made.connect((host, int(port)))
-        made.sendall(asked.encode())
-        print(made.recv(12).decode())
-"""
-WAYS: dict[str, tuple[str, ...]] = {
-    "itself": (), "child": ("timeout", "60"), "its port": (), "its port by IPv6": (),
-    "orphan": ("sh", "-c", 'setsid --fork "$@" | cat', "sh"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_nobody_in_a_session_uses_it(lab: Proxied, desk: Desk, way: str) -> None:
-    words, is_shared = WAYS[way], "port" in way
-    host, port = desk.listens.split(":")
-    with desk.asked() as held, ExitStack() as stack:
-        keep, path = stack.enter_context, f"/answer/{held.link[-43:]}"
-        servers = [keep(socket.create_server((host, 0))) for _ in range(32)]
-        others = [keep(socket.create_connection(e.getsockname())) for e in servers]
-        ours = [str(each.getsockname()[1] if is_shared else 0) for each in others]
-        to = f"::ffff:{host}" if "IPv6" in way else host
-        asks = [request(each, path, desk.listens) for each in ("GET", "POST")]
-        ran = lab.run(*words, sys.executable, "-c", FETCH, to, port, *asks, *ours)
-        assert ran.out == "HTTP/1.1 403\n" * 32, ran
-        assert desk.is_held(held)
-
-
-NAMES = ("localhost", "LOCALHOST", "localhost.")
-HOSTS = [
-    "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.000.000.001",
-    "0", "0.0.0.0", "[::ffff:127.0.0.1]", "[::1]", "[::]", "%31%32%37.0.0.1", *NAMES,
-]  # fmt: skip
-
-
-def test_no_session_reaches_it_through_the_proxy(lab: Proxied, desk: Desk) -> None:
-    places = [(e, desk.listens) for e in HOSTS] + [(e, desk.front) for e in NAMES]
-    with desk.asked() as held:
-        for name, place in places:
-            host = f"{name}:{place.partition(':')[2]}"
-            link = f"http://{host}/answer/{held.link[-43:]}"
-            for way in (("GET", link), ("POST", link), ("CONNECT", host)):
-                said = lab.agent().raw(request(*way, host).encode(), whole=True)["data"]
-                assert said[9:10] in (b"4", b"5", b""), (way, said)
-        assert desk.is_held(held)
-        assert lab.agent().request(f"{lab.http}/text").status == 200
 
 
 def test_a_link_is_for_its_own_review(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""The pages, without a script: what is held, and forms that decide it."""
+"""The pages, without a script: what is held, and a form that decides it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,22 +7,21 @@ from html import escape
 from redlane.control.documents import review_document
 from redlane.model.review_text import lines_of
 from redlane.model.visible import on_one_line, visible
-from redlane.state.redaction import Redactor
 from redlane.state.review import Review
 
-__all__ = ["ALLOW", "ALLOW_FOR", "BLOCK", "MOST_NOTE", "SHOW", "held", "over", "plain"]
+__all__ = ["ALLOW", "ALLOW_FOR", "BLOCK", "MOST_NOTE", "held", "over", "plain"]
 
-ALLOW, ALLOW_FOR, BLOCK, SHOW = "allow", "allow-10m", "block", "show"
+ALLOW, ALLOW_FOR, BLOCK = "allow", "allow-10m", "block"
 """What a button asks for."""
 
 MOST_NOTE = 500
 """How many characters a note may have."""
 
+_MOST_BYTES, _BEGINNING, _MOST_LINES = 100_000, 2_000, 20
 _WORDS: Mapping[str, str] = {
     BLOCK: "Block",
     ALLOW: "Allow",
     ALLOW_FOR: "Allow for 10 minutes",
-    SHOW: "Show all of it",
 }
 _STYLE = (
     ":root{color-scheme:light dark}"
@@ -35,22 +34,18 @@ _STYLE = (
 _PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width">'
-    '<meta name="robots" content="noindex">'
     "<title>Redlane</title><style>{style}</style><h1>{title}</h1>{body}</html>"
 )
 
 
-def held(review: Review, seconds_left: float, *, is_whole: bool) -> str:
-    """What is held, and buttons.
-
-    Unless `is_whole` secrets are out and long texts are cut, since chats fetch what a
-    link leads to. It can be allowed only where all of it is shown.
-    """
-    everything = review_document(review, seconds_left)
-    shown = everything if is_whole else review_document(_told(review), seconds_left)
-    text = escape("\n".join(lines_of(dict(shown))))
-    is_all = shown == everything
-    rest = "" if is_all else "<p>Secrets are taken out here, or long texts cut.</p>"
+def held(review: Review) -> str:
+    """All of what is held, and buttons; what is too long for a page has one alone."""
+    is_all = _size(review) <= _MOST_BYTES
+    shown = review if is_all else _beginning(review)
+    document = review_document(shown, 0)
+    text = escape("\n".join(lines_of(dict(document), with_time=False)))
+    more = f"This is its beginning: redlane review show {review.id} has all of it."
+    rest = "" if is_all else f"<p>{escape(more)}</p>"
     body = f"<pre>{text}</pre>{rest}{_form(review, is_all=is_all)}"
     return _page("Redlane holds this", body)
 
@@ -59,8 +54,7 @@ def over(review: Review) -> str:
     """How it ended; the content is no business of a link that was used."""
     by = f" by {on_one_line(review.by)}" if review.by else ""
     note = f": {visible(review.note)}" if review.note else ""
-    text = escape(f"Review {review.id} is {review.state.value}{by}{note}")
-    return _page("Redlane", f"<p>{text}</p>")
+    return plain(f"Review {review.id} is {review.state.value}{by}{note}")
 
 
 def plain(text: str) -> str:
@@ -74,9 +68,7 @@ def _page(title: str, body: str) -> str:
 
 def _form(review: Review, *, is_all: bool) -> str:
     acts = [BLOCK]
-    if not is_all:
-        acts.append(SHOW)
-    else:
+    if is_all:
         acts += [ALLOW, ALLOW_FOR] if review.subject else [ALLOW]
     buttons = "".join(
         f'<button name="act" value="{act}">{_WORDS[act]}</button>' for act in acts
@@ -88,22 +80,17 @@ def _form(review: Review, *, is_all: bool) -> str:
     )
 
 
-def _told(review: Review) -> Review:
-    """The review as whoever has the webhook's messages may know it."""
-    others = (*review.inside, review.modified or b"")
-    clean = Redactor(review.content, review.details, others)
+def _size(review: Review) -> int:
+    return review.size + sum(map(len, review.inside))
 
-    def cut(data: bytes) -> bytes:
-        return clean.excerpt(data).encode()
 
-    matched, modified = review.matched, review.modified
+def _beginning(review: Review) -> Review:
+    matched = review.matched
     return replace(
         review,
-        content=cut(review.content),
-        matched=None if matched is None else cut(matched),
-        modified=None if modified is None else cut(modified),
-        inside=tuple(map(cut, review.inside)),
-        details=tuple(clean.lines(review.details)),
-        reason=clean.text(review.reason),
-        votes=tuple(replace(e, reason=clean.text(e.reason)) for e in review.votes),
+        content=review.content[:_BEGINNING],
+        matched=None if matched is None else matched[:_BEGINNING],
+        modified=None,
+        inside=(),
+        details=tuple(e[:_BEGINNING] for e in review.details[:_MOST_LINES]),
     )

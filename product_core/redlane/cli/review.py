@@ -4,11 +4,13 @@ import argparse
 import sys
 
 from redlane.cli import exit_codes
+from redlane.cli.hub.asking import read_password
 from redlane.cli.output import print_json, print_note
 from redlane.cli.parser import Commands, add_command, add_group
 from redlane.cli.spans import span_of
 from redlane.client import Client, operations
 from redlane.errors import UsageError
+from redlane.model.password import hashed
 from redlane.model.review_text import Review, headline, lines_of
 from redlane.wire.limits import MOST_DECISION_SECONDS, MOST_DECISION_TIMES
 
@@ -65,6 +67,22 @@ def register(commands: Commands) -> None:
         """,
         examples="redlane review notify",
     )
+    password = add_command(
+        group,
+        "password",
+        _password,
+        summary="make what a password for answers by a link is known by",
+        description="""
+            Ask for a new password, and print what settings.json knows it by:
+            `answer_password` of `review.webhook`. The password itself is kept nowhere.
+        """,
+        examples="redlane review password",
+    )
+    password.add_argument(
+        "--password-stdin",
+        action="store_true",
+        help="read the password from standard input, a line",
+    )
     revoke = add_command(
         group,
         "revoke",
@@ -111,6 +129,12 @@ def _add_decisions(group: Commands) -> None:
             help="the same for so long, such as 30s, 10m, 2h (at most 1d)",
         )
         parser.add_argument("id", metavar="ID", help="the review")
+
+
+def _password(arguments: argparse.Namespace) -> int:
+    password = read_password(from_stdin=arguments.password_stdin, is_new=True)
+    sys.stdout.write(f"{hashed(password)}\n")
+    return exit_codes.OK
 
 
 def _list(arguments: argparse.Namespace) -> int:

@@ -51,7 +51,9 @@ class Answering:
         self._serving: _Serving | None = None
         self.links = AnswerLinks(reviews, self._base)
         self._is_outside = is_outside
-        self._app = create_answer_app(self.links, reviews, self._may_answer)
+        self._app = create_answer_app(
+            self.links, reviews, self._may_answer, self._password
+        )
         self.problem = ""
 
     def refresh(self) -> None:
@@ -62,6 +64,8 @@ class Answering:
             if self._serving is not None and self._serving.setting == wanted:
                 return
             self._close()
+            if wanted is None:
+                self.links.forget()
             self.problem = "" if wanted is None else self._listen(wanted)
         if self.problem:
             _log.error("%s", self.problem)
@@ -85,6 +89,10 @@ class Answering:
         if serving is None:
             return False
         return self._is_outside(client, (serving.host, serving.port))
+
+    def _password(self) -> str:
+        webhook = self._settings().webhook
+        return "" if webhook is None else webhook.answer_password or ""
 
     def _base(self) -> str | None:
         """What links begin with; None: there are none."""
@@ -115,7 +123,6 @@ class Answering:
         serving, self._serving = self._serving, None
         if serving is not None:
             serving.server.stop()
-            self.links.forget()
 
 
 def _place_of(url: str) -> tuple[str, int]:

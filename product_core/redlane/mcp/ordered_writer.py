@@ -72,6 +72,10 @@ class OrderedWriter:
         self._waiting.append(Slot(data))
         self._bytes += len(data)
 
+    def tell(self, data: bytes) -> None:
+        """Send a message that nobody else has sent: it overtakes what is held."""
+        self._sink.write(data)
+
     def hold(self, frame: MessageFrame) -> Slot:
         """Keep a place, before which nothing goes out if it must not be overtaken."""
         return self.keep() if frame.is_ordered else Slot(is_kept=False)

@@ -62,7 +62,7 @@ class Pump:
         calls = PendingFrames(loop, self._questions)
         results = PendingFrames(loop, self._questions)
         self._calls, self._results = calls, results
-        self._waiting = Waiting(self._to_client, self._give_back)
+        self._waiting = Waiting(self._to_client.tell, self._give_back)
         calls.watch = results.watch = self._waiting
         schemas = Schemas()
         self._client = ClientSide(served, self._asked, calls, results, ways, schemas)
@@ -179,9 +179,11 @@ class Pump:
 
     def _give_back(self, case: PendingFrame) -> None:
         """The client's person does not want to wait for what is held."""
-        for direction in (self._calls, self._results):
-            if direction.drop(case):
-                self._refuse(direction, case, _NOT_AWAITED)
+        if self._calls.drop(case):
+            self._refuse(self._calls, case, _NOT_AWAITED)
+        elif self._results.drop(case):
+            data = self._answers.refused(case.frame, _NOT_AWAITED)
+            self._results.send(case, data)
 
     def _flush(self) -> None:
         """Let the client have what it is to be told, if it takes it."""

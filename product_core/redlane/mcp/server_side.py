@@ -83,7 +83,7 @@ class ServerSide:
         odd = odd_field(frame, listing)
         if odd:
             reason = f"some readers take the field {odd!r} for a list of tools"
-            way.send(self._refused(frame, Answer(Decision.BLOCK, reason)))
+            way.send(self.refused(frame, Answer(Decision.BLOCK, reason)))
         elif listed(frame, listing):
             self._listings.take(frame, listing, ask, way, self._ways)
         elif question.asked.blobs:
@@ -103,10 +103,10 @@ class ServerSide:
         if not answer.blocked:
             self._schemas.learn(case.frame)
         else:
-            data = self._refused(case.frame, answer)
+            data = self.refused(case.frame, answer)
         self._results.send(case, data)
 
-    def _refused(self, frame: MessageFrame, answer: Answer) -> bytes:
+    def refused(self, frame: MessageFrame, answer: Answer) -> bytes:
         """What the client gets in the place of a frame; the server is told as well."""
         back = denials(frame)
         if back is not None:

@@ -6,11 +6,12 @@ run in sessions.
 """
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from redlane.mcp.calls import is_judged
 from redlane.mcp.frames import JsonRpcMessage, MessageFrame, MessageKind
-from redlane.mcp.ordered_writer import Writer
 from redlane.mcp.pending import PendingFrame
 from redlane.messages import single_line
 from redlane.wire.held import HeldNotice
@@ -20,17 +21,23 @@ __all__ = ["Waiting"]
 _PREFIX = "redlane-held-"
 _MOST_SHOWN = 200
 _THE_JURY = "the jury"
+_MOST_KNOWN = 1_000
 
 
 class Waiting:
-    """Tells of one direction's held messages, and takes what is answered to that."""
+    """Tells of held messages, and takes what is answered to that."""
 
-    def __init__(self, client: Writer, give_up: Callable[[PendingFrame], None]) -> None:
-        """Tell `client`; what its person does not want to wait for is given up."""
-        self._client = client
+    def __init__(
+        self,
+        tell: Callable[[bytes], None],
+        give_up: Callable[[PendingFrame], None],
+    ) -> None:
+        """`tell` the client; what its person does not want to wait for is given up."""
+        self._tell = tell
         self._give_up = give_up
         self._may_ask = False
         self._asked: dict[str, PendingFrame] = {}
+        self._known: OrderedDict[str, None] = OrderedDict()
 
     def learn(self, frame: MessageFrame) -> None:
         """See from what a client sends first whether it shows questions."""
@@ -44,11 +51,13 @@ class Waiting:
         by = f"{notice.whose} decides within {notice.seconds} s"
         where = f"redlane review show {notice.review}"
         text = f"held by Redlane: {by} ({where})"
-        for message in case.frame.messages:
+        for message in filter(is_judged, case.frame.messages):
             self._send(_progress(message, text))
         if self._may_ask and notice.whose != _THE_JURY:
             id_ = f"{_PREFIX}{notice.review}"
-            self._asked[id_] = case
+            self._asked[id_], self._known[id_] = case, None
+            while len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
             self._send(_question(id_, case.frame, by, where))
 
     def over(self, case: PendingFrame) -> None:
@@ -58,23 +67,21 @@ class Waiting:
             self._send(_request("notifications/cancelled", {"requestId": id_}))
 
     def takes(self, frame: MessageFrame) -> bool:
-        """Whether a frame answers a question of ours, which nobody else asked."""
-        if frame.is_batch or not frame.messages:
-            return False
-        message = frame.messages[0]
-        id_ = message.id
-        if message.kind is not MessageKind.RESPONSE or not isinstance(id_, str):
-            return False
-        if not id_.startswith(_PREFIX):
-            return False
-        case = self._asked.pop(id_, None)
-        if case is not None and _declines(message):
-            self._give_up(case)
-        return True
+        """Whether a frame answers questions of ours alone: the server asked no such."""
+        ours = [each for each in frame.messages if self._is_ours(each)]
+        for each in ours:
+            case = self._asked.pop(str(each.id), None)
+            if case is not None and _declines(each):
+                self._give_up(case)
+        return bool(ours) and len(ours) == len(frame.messages)
+
+    def _is_ours(self, message: JsonRpcMessage) -> bool:
+        is_answer = message.kind is MessageKind.RESPONSE
+        return is_answer and isinstance(message.id, str) and message.id in self._known
 
     def _send(self, message: Mapping[str, Any] | None) -> None:
         if message is not None:
-            self._client.send(json.dumps(message).encode() + b"\n")
+            self._tell(json.dumps(message).encode() + b"\n")
 
 
 def _shows_forms(params: Mapping[str, Any]) -> bool:
@@ -100,7 +107,7 @@ def _question(id_: str, frame: MessageFrame, by: str, where: str) -> Mapping[str
 def _progress(message: JsonRpcMessage, text: str) -> Mapping[str, Any] | None:
     meta = message.params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, dict) else None
-    if message.kind is not MessageKind.REQUEST or not isinstance(token, str | int):
+    if message.kind is not MessageKind.REQUEST or type(token) not in (str, int):
         return None
     params = {"progressToken": token, "progress": 0, "message": text}
     return _request("notifications/progress", params)

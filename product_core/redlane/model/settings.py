@@ -142,6 +142,7 @@ class Webhook:
     format: str = "json"
     answer_listen: str | None = None
     answer_url: str | None = None
+    answer_password: str | None = dataclasses.field(default=None, repr=False)
 
 
 class Order(StrEnum):

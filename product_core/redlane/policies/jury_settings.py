@@ -1,10 +1,12 @@
 """`review.jury` in settings.json, and what must fit together with it."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from redlane.model.field import Field, Kind
+from redlane.model.password import is_hashed
 from redlane.model.problem import Finding, Problem, Severity
 from redlane.model.settings import (
     JUROR_SECONDS,
@@ -64,10 +66,18 @@ WEBHOOK = (
         "how people reach what answer_listen serves, as by a reverse proxy",
         default=None,
     ),
+    Field(
+        "answer_password",
+        Kind.NAME,
+        "what the password for answers is known by, as redlane review password prints",
+        default=None,
+    ),
 )
 """What `review.webhook` says."""
 
 _SUBJECT = "review.jury"
+_MAKE_ONE = "redlane review password makes what stands there"
+_NOT_OF_LINKS = re.compile(r'[?#<>\\^`{|}"]')
 
 
 def parse_jury(
@@ -148,14 +158,20 @@ def parse_webhook(
 
 def _webhook_problems(entry: Mapping[str, object]) -> Iterator[Problem]:
     yield from url_problems(entry)
-    link = entry.get("answer_url")
+    link, password = entry.get("answer_url"), entry.get("answer_password")
+    if (entry.get("answer_listen") is not None) != (password is not None):
+        both = "`answer_listen` and `answer_password` go together"
+        yield Problem(Severity.ERROR, f"{both}: {_MAKE_ONE}")
+    elif password is not None and not is_hashed(str(password)):
+        yield Problem(Severity.ERROR, f"`answer_password` is none: {_MAKE_ONE}")
     if link is None:
         return
-    if entry.get("answer_listen") is None:
+    if password is None:
         lacking = "`answer_url` leads nowhere without `answer_listen`"
         yield Problem(Severity.ERROR, lacking)
-    if "?" in str(link) or "#" in str(link):
-        yield Problem(Severity.ERROR, "`answer_url` must end before any ? or #")
+    if _NOT_OF_LINKS.search(str(link)):
+        wrong = '`answer_url` must be without a query, and without any of <>\\^`{|}"'
+        yield Problem(Severity.ERROR, wrong)
     yield from url_problems(entry, "answer_url")
 
 

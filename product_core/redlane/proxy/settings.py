@@ -59,9 +59,8 @@ class ProxySettings:
         if plain is None:
             return address.rstrip(".").casefold() in hosts
         found = ip_address(plain)
-        addresses = set(map(plain_address, hosts))
         is_here = found.is_loopback or found.is_unspecified
-        return plain in addresses or (is_here and addresses != {None})
+        return is_here or plain in map(plain_address, hosts)
 
 
 @lru_cache(maxsize=1024)

@@ -161,6 +161,7 @@ class Reviews:
         With `times` or `seconds` it is decided for the same again as well: so many in
         all, of those that are held now and that come, or so long.
         """
+        _check_note(note)
         states = {"allow": ReviewState.ALLOWED, "block": ReviewState.BLOCKED}
         if decision not in states:
             raise UsageError(f"a decision is 'allow' or 'block', not {decision!r}")
@@ -343,6 +344,14 @@ class Reviews:
             self._over.popitem(last=False)
         self._changed.notify_all()
         return review
+
+
+def _check_note(note: str | None) -> None:
+    """Raise UsageError for what could be told to nobody."""
+    try:
+        (note or "").encode()
+    except UnicodeEncodeError as error:
+        raise UsageError("a note is text: this one has half a character") from error
 
 
 def _beginning(details: tuple[str, ...]) -> tuple[str, ...]:

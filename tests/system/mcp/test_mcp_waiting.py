@@ -1,5 +1,6 @@
 """What the client of `redlane mcp` is told while something of its own is held."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -117,4 +118,68 @@ def test_a_client_that_follows_the_call_is_told_why_it_waits(
     assert told["params"]["progressToken"] == "t"
     assert str(review["id"]) in told["params"]["message"]
     decide(shared, str(review["id"]), "block")
+    assert client.receive()["id"] == 1
+
+
+def says(message: dict[str, Any]) -> dict[str, Any]:
+    """A call that has the server send a message, spelt so that it passes by itself."""
+    line = json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+    return call(1, "say", lines=[line.replace("please", "pl\\u0065ase")])
+
+
+def test_the_question_overtakes_what_it_is_about(
+    shared: Home, client: McpClient
+) -> None:
+    introduce(client, {})
+    told = {"method": "notifications/message", "params": {"data": "please"}}
+    client.send(says(told))
+
+    asked = client.receive()
+    assert asked["method"] == "elicitation/create"
+    assert "what the server sent" in asked["params"]["message"]
+    answer(client, asked, "decline")
+    wait_for(lambda: shared.control.rows("/api/reviews") == [])
+
+
+def test_a_server_is_told_that_what_it_asks_is_given_up(client: McpClient) -> None:
+    introduce(client, {})
+    meta = {"progressToken": 7}
+    params = {"messages": ["please"], "_meta": meta}
+    client.send(says({"id": "s", "method": "sampling/createMessage", "params": params}))
+
+    asked = client.receive()
+    assert asked["method"] == "elicitation/create"
+    answer(client, asked, "decline")
+    assert any('"id":"s","error"' in line for line in client.heard())
+
+
+def test_an_answer_in_a_batch_counts_and_the_rest_passes(
+    shared: Home, client: McpClient
+) -> None:
+    introduce(client, {})
+    asked, _ = hold(client, shared)
+    declined = {"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}}
+    client.send([declined, request(2, "ping")])
+
+    assert client.receive()["error"]["code"] == BLOCKED
+    assert client.receive()["id"] == 2
+
+
+def test_an_id_of_the_servers_own_is_its_own(client: McpClient) -> None:
+    introduce(client, {})
+    id_ = "redlane-held-0"
+    client.send(says({"id": id_, "method": "roots/list"}))
+    asked = client.receive()
+    assert asked["method"] == "roots/list"
+    answer(client, asked, "accept")
+    assert any(id_ in line for line in client.heard())
+
+
+@pytest.mark.parametrize("token", [True, None, 1.5, {"a": 1}])
+def test_what_is_no_token_is_told_nothing(
+    shared: Home, client: McpClient, token: object
+) -> None:
+    params = {"name": "echo", "arguments": {"l": "please"}}
+    client.send(request(1, "tools/call", **params, _meta={"progressToken": token}))
+    decide(shared, str(wait_until_held(shared)["id"]), "block")
     assert client.receive()["id"] == 1
