@@ -67,6 +67,19 @@ def register(commands: Commands) -> None:
         """,
         examples="redlane review notify",
     )
+    _add_password(group)
+    revoke = add_command(
+        group,
+        "revoke",
+        _revoke,
+        summary="have a decision count no more for the same again",
+        examples="redlane review revoke ID",
+    )
+    for parser in (show, revoke):
+        parser.add_argument("id", metavar="ID", help="the review")
+
+
+def _add_password(group: Commands) -> None:
     password = add_command(
         group,
         "password",
@@ -83,15 +96,6 @@ def register(commands: Commands) -> None:
         action="store_true",
         help="read the password from standard input, a line",
     )
-    revoke = add_command(
-        group,
-        "revoke",
-        _revoke,
-        summary="have a decision count no more for the same again",
-        examples="redlane review revoke ID",
-    )
-    for parser in (show, revoke):
-        parser.add_argument("id", metavar="ID", help="the review")
 
 
 def _add_decisions(group: Commands) -> None:
