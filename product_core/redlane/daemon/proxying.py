@@ -60,7 +60,7 @@ class Proxying:
         tokens: ProxyTokens,
         command: Sequence[str] | None,
         connections: ProxyConnections,
-        own: Callable[[], Sequence[tuple[str, int]]],
+        own: Callable[[], Sequence[tuple[str, int]]] = tuple,
     ) -> None:
         """Start it with `command` (None: not installed), and serve `connections`.
 

@@ -42,9 +42,14 @@ def start_server(command: Sequence[str]) -> Server:
 
 
 def pass_signals_on(server: Server) -> None:
-    """What would end this process goes to the server, and its end is ours."""
+    """What would end this process goes to the server, and its end is ours.
+
+    Without a server any more it is the end at once, whatever is held.
+    """
 
     def pass_on(number: int, _: object) -> None:
+        if server.poll() is not None:
+            raise SystemExit(_BY_SIGNAL + number)
         with suppress(OSError):
             server.send_signal(number)
 

@@ -178,9 +178,10 @@ class Outlet:
 
     def close(self) -> None:
         """Send nothing more."""
-        if self.is_open:
-            self._sink.close()
+        if not self.is_open:  # its descriptor may be another's by now
+            return
         self.is_open = False
+        self._sink.close()
         self._loop.unwatch(self._descriptor)
         self._unsent.clear()
         self.pending = 0

@@ -77,7 +77,8 @@ class Pump:
     def run(self) -> int:
         """Serve; the status to exit with, which is the server's."""
         while not self._over:
-            self._loop.turn()
+            self._loop.turn(self._waiting.seconds_left)
+            self._waiting.tick()
             self._look()
         self._flush()
         for each in (self._calls, self._results, self._questions):

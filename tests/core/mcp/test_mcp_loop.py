@@ -57,6 +57,22 @@ def test_what_is_neither_pipe_nor_socket_is_written_to_as_well() -> None:
     os.close(other)
 
 
+def test_closing_twice_lets_go_of_nobody_elses_descriptor() -> None:
+    loop, first, second = Loop(), os.pipe(), os.pipe()
+    outlet = Outlet(loop, first[1], lambda: None)
+    outlet.close()
+    os.dup2(second[0], first[1])
+    found: list[bytes] = []
+    Inlet(loop, first[1], found.append, lambda: None)
+
+    outlet.close()
+    os.write(second[1], b"x")
+    loop.turn(10)
+    assert found == [b"x"]
+    for each in (*first, *second):
+        os.close(each)
+
+
 def test_closing_leaves_no_writer(ends: list[int]) -> None:
     outlet = Outlet(Loop(), ends[1], lambda: None)
     outlet.close()

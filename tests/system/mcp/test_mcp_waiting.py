@@ -1,7 +1,9 @@
 """What the client of `redlane mcp` is told while something of its own is held."""
 
 import json
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,8 +38,13 @@ def decide(home: Home, review: str, decision: str) -> None:
     home.control.post(f"/api/reviews/{review}", {"decision": decision})
 
 
-def answer(client: McpClient, asked: Any, action: str) -> None:
-    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": action}})
+def answered(asked: Any, action: str, **content: str) -> dict[str, Any]:
+    result = {"action": action, "content": content}
+    return {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+
+
+def given_up(asked: Any) -> dict[str, Any]:
+    return answered(asked, "accept", answer="give up")
 
 
 @pytest.mark.parametrize("elicitation", [{}, {"form": {}}, {"form": {}, "url": {}}])
@@ -48,16 +55,17 @@ def test_a_client_that_shows_questions_asks_whether_to_wait(
     asked, review = hold(client, shared)
 
     assert asked["method"] == "elicitation/create"
-    assert asked["params"]["requestedSchema"] == {"type": "object", "properties": {}}
+    schema = asked["params"]["requestedSchema"]["properties"]["answer"]
+    assert (schema["enum"], schema["default"]) == (["wait", "give up"], "wait")
     for part in ("the call of echo", "a person", f"redlane review show {review}"):
         assert part in asked["params"]["message"]
     decide(shared, review, "block")
 
 
-def test_who_declines_gives_the_call_up(shared: Home, client: McpClient) -> None:
+def test_who_gives_the_call_up_is_refused_it(shared: Home, client: McpClient) -> None:
     introduce(client, {})
     asked, _ = hold(client, shared)
-    answer(client, asked, "decline")
+    client.send(given_up(asked))
 
     refused = client.receive()
     assert (refused["id"], refused["error"]["code"]) == (1, BLOCKED)
@@ -65,13 +73,13 @@ def test_who_declines_gives_the_call_up(shared: Home, client: McpClient) -> None
     assert not any("please" in line for line in client.heard())
 
 
-@pytest.mark.parametrize("action", ["accept", "cancel"])
+@pytest.mark.parametrize("action", ["accept", "cancel", "decline"])
 def test_whatever_else_is_answered_decides_nothing(
     shared: Home, client: McpClient, action: str
 ) -> None:
     introduce(client, {})
     asked, review = hold(client, shared)
-    answer(client, asked, action)
+    client.send(answered(asked, action, answer="wait"))
 
     assert client.ask(request(2, "ping"))["id"] == 2
     assert [each["id"] for each in shared.control.rows("/api/reviews")] == [review]
@@ -90,7 +98,7 @@ def test_when_it_is_decided_the_question_is_taken_back(
     assert over["method"] == "notifications/cancelled"
     assert over["params"]["requestId"] == asked["id"]
     assert client.receive()["id"] == 1
-    answer(client, asked, "decline")
+    client.send(given_up(asked))
     assert client.ask(request(2, "ping"))["id"] == 2
     assert not any(asked["id"] in line for line in client.heard())
 
@@ -137,7 +145,7 @@ def test_the_question_overtakes_what_it_is_about(
     asked = client.receive()
     assert asked["method"] == "elicitation/create"
     assert "what the server sent" in asked["params"]["message"]
-    answer(client, asked, "decline")
+    client.send(given_up(asked))
     wait_for(lambda: shared.control.rows("/api/reviews") == [])
 
 
@@ -149,7 +157,7 @@ def test_a_server_is_told_that_what_it_asks_is_given_up(client: McpClient) -> No
 
     asked = client.receive()
     assert asked["method"] == "elicitation/create"
-    answer(client, asked, "decline")
+    client.send(given_up(asked))
     assert any('"id":"s","error"' in line for line in client.heard())
 
 
@@ -158,8 +166,7 @@ def test_an_answer_in_a_batch_counts_and_the_rest_passes(
 ) -> None:
     introduce(client, {})
     asked, _ = hold(client, shared)
-    declined = {"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}}
-    client.send([declined, request(2, "ping")])
+    client.send([given_up(asked), request(2, "ping")])
 
     assert client.receive()["error"]["code"] == BLOCKED
     assert client.receive()["id"] == 2
@@ -171,7 +178,7 @@ def test_an_id_of_the_servers_own_is_its_own(client: McpClient) -> None:
     client.send(says({"id": id_, "method": "roots/list"}))
     asked = client.receive()
     assert asked["method"] == "roots/list"
-    answer(client, asked, "accept")
+    client.send(answered(asked, "accept"))
     assert any(id_ in line for line in client.heard())
 
 
@@ -183,3 +190,40 @@ def test_what_is_no_token_is_told_nothing(
     client.send(request(1, "tools/call", **params, _meta={"progressToken": token}))
     decide(shared, str(wait_until_held(shared)["id"]), "block")
     assert client.receive()["id"] == 1
+
+
+def test_a_client_and_a_server_that_have_ended_leave_nothing_that_waits(
+    shared: Home, client: McpClient
+) -> None:
+    client.send(says({"method": "notifications/message", "params": {"data": "please"}}))
+    review = wait_until_held(shared)
+    client.to.close()
+    decide(shared, str(review["id"]), "allow")
+
+    assert client.receive()["method"] == "notifications/message"
+    assert client.wait()[0] == 0
+
+
+def test_it_ends_by_a_signal_once_its_server_has(
+    shared: Home, client: McpClient
+) -> None:
+    client.send(says({"method": "notifications/message", "params": {"data": "please"}}))
+    wait_until_held(shared)
+    (server,) = children_of(client.process.pid)
+    client.to.close()
+    wait_for(lambda: has_ended(server))
+    client.process.send_signal(signal.SIGTERM)
+
+    assert client.wait()[0] == 128 + signal.SIGTERM
+    wait_for(lambda: shared.control.rows("/api/reviews") == [])
+
+
+def children_of(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return list(map(int, listed.split()))
+
+
+def has_ended(pid: int) -> bool:
+    """Whether nobody has waited for it yet."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    return stat.rpartition(")")[2].split()[0] == "Z"

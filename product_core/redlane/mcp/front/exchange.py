@@ -7,6 +7,7 @@ from http import HTTPStatus
 from redlane.mcp.asked import Replayed
 from redlane.mcp.frames import MOST_BYTES, MessageError, MessageFrame
 from redlane.mcp.front.context import FrontContext
+from redlane.mcp.front.events import ALIVE
 from redlane.mcp.front.fields import back, media_type, onward, value_of
 from redlane.mcp.front.heads import HttpRequest
 from redlane.mcp.front.memory import QuotaExceededError
@@ -104,7 +105,11 @@ class Exchange(ABC):
             self._since = now
         elif now - self._since >= _ALIVE_SECONDS and self._may_stream():
             self.reply.begin(HTTPStatus.OK, self.fields)
-            self.reply.keep_alive()
+            self.reply.write(self.alive())
+
+    def alive(self) -> bytes:
+        """What shows a client that its stream is there."""
+        return ALIVE
 
     @property
     def is_held(self) -> bool:

@@ -1,5 +1,6 @@
 """A message of the client: it is judged, and goes to the server, which answers it."""
 
+import json
 from http import HTTPStatus
 
 from redlane.errors import ContentError
@@ -25,6 +26,7 @@ from redlane.mcp.front.sessions import Session
 from redlane.mcp.front.upstream import Upstream
 from redlane.mcp.ordered_writer import Slot, Writer
 from redlane.mcp.pending import Writers
+from redlane.mcp.waiting import progress_of
 from redlane.model.verdict import Decision
 from redlane.wire.answer import Answer
 from redlane.wire.http1 import HttpError
@@ -33,6 +35,7 @@ __all__ = ["Posting"]
 
 _NOTHING = MessageFrame(b"", ())
 _SUCCESS = 2
+_WAITS = "held by Redlane until somebody decides (redlane review)"
 _NO_ANSWER = "gives no answer to what it was asked"
 
 
@@ -50,6 +53,7 @@ class Posting(Exchange):
         """`stream`: its session is one of HTTP+SSE."""
         self._stream = stream
         self._said = b""
+        self._told = 0
         self._frame = self._asked = _NOTHING
         super().__init__(context, request, reply, upstream)
         self._onward = Writers(self.ways.to_client, _Onward(self))
@@ -95,6 +99,17 @@ class Posting(Exchange):
             return
         target = self.session.target or self.context.target
         self.ask_with("POST", target, fields, body)
+
+    def alive(self) -> bytes:
+        """Tell how its calls get on, where the client follows them."""
+        self._told += 1
+        lines = (progress_of(e, _WAITS, self._told) for e in self._asked.messages)
+        events = [
+            spelt(Event(json.dumps(each).encode(), "message"))
+            for each in lines
+            if each is not None
+        ]
+        return b"".join(events) or super().alive()
 
     def said(self, line: bytes) -> None:
         """Keep what the client is told in the place of an answer."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
-from redlane.mcp.front.events import ALIVE, Event, spelt
+from redlane.mcp.front.events import Event, spelt
 from redlane.mcp.loop import Outlet
 from redlane.wire.http1 import Field
 
@@ -65,10 +65,6 @@ class Reply:
         """Send a piece of the stream; events are spelt by who sends them."""
         if data and not self.is_over:
             self._put(b"%x\r\n%b\r\n" % (len(data), data))
-
-    def keep_alive(self) -> None:
-        """Show the client that the stream is there."""
-        self.write(ALIVE)
 
     def end(self) -> None:
         """Nothing more comes."""
