@@ -18,7 +18,7 @@ from redlane.mcp.pending import PendingFrame
 from redlane.messages import single_line
 from redlane.wire.held import HeldNotice
 
-__all__ = ["Waiting", "progress_of"]
+__all__ = ["Waiting", "progress_of", "token_of"]
 
 _PREFIX = "redlane-held-"
 _MOST_SHOWN = 200
@@ -149,15 +149,23 @@ class Waiting:
             self._tell(json.dumps(message).encode() + b"\n")
 
 
+def token_of(message: JsonRpcMessage) -> Mapping[str, str | int]:
+    """By what a client follows a request, as `progressToken`; empty without one."""
+    meta = message.params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    if isinstance(token, str | int) and not isinstance(token, bool):
+        return {"progressToken": token}
+    return {}
+
+
 def progress_of(
     message: JsonRpcMessage, text: str, told: int
 ) -> Mapping[str, Any] | None:
     """How a call gets on, after so many such lines; None where nobody follows it."""
-    meta = message.params.get("_meta")
-    token = meta.get("progressToken") if isinstance(meta, dict) else None
-    if message.kind is not MessageKind.REQUEST or type(token) not in (str, int):
+    token = token_of(message)
+    if message.kind is not MessageKind.REQUEST or not token:
         return None
-    params = {"progressToken": token, "progress": told * _STEP, "message": text}
+    params = {**token, "progress": told * _STEP, "message": text}
     return _request("notifications/progress", params)
 
 

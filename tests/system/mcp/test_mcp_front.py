@@ -209,6 +209,23 @@ def test_events_come_one_by_one_and_in_order(shared: Home) -> None:
     assert rest[3:] == [b"", b""]
 
 
+def test_a_client_that_follows_a_held_call_is_told_that_it_waits(
+    shared: Home, front: Front
+) -> None:
+    asked = call(1, "echo", **PLEASE)
+    asked["params"]["_meta"] = {"progressToken": "t"}
+    with front.open(asked) as response:
+        lines = iter(response.readline, b"")
+        told = json.loads(next(e for e in lines if b"{" in e).partition(b": ")[2])
+        decide(shared, "block")
+        refused = json.loads(next(e for e in lines if b"{" in e).partition(b": ")[2])
+
+    assert told["method"] == "notifications/progress"
+    assert told["params"]["progressToken"] == "t"
+    assert "redlane review" in told["params"]["message"]
+    assert refused["error"]["code"] == BLOCKED
+
+
 def test_comments_and_unknown_fields_of_a_stream_do_not_pass(shared: Home) -> None:
     def answer(it: Serving) -> None:
         it.begin()

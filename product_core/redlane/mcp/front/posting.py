@@ -26,7 +26,7 @@ from redlane.mcp.front.sessions import Session
 from redlane.mcp.front.upstream import Upstream
 from redlane.mcp.ordered_writer import Slot, Writer
 from redlane.mcp.pending import Writers
-from redlane.mcp.waiting import progress_of
+from redlane.mcp.waiting import progress_of, token_of
 from redlane.model.verdict import Decision
 from redlane.wire.answer import Answer
 from redlane.wire.http1 import HttpError
@@ -264,9 +264,11 @@ class _Whole(_Onward):
 
 
 def _only_asked(frame: MessageFrame) -> MessageFrame:
-    """The frame's requests without what is in them."""
+    """The frame's requests without what is in them, but for how they are followed."""
     made = tuple(
-        JsonRpcMessage({"id": each.id, "method": each.method})
+        JsonRpcMessage(
+            {"id": each.id, "method": each.method, "params": {"_meta": token_of(each)}}
+        )
         for each in frame.messages
         if each.kind is MessageKind.REQUEST
     )
