@@ -26,6 +26,7 @@ def test_a_short_one_is_refused() -> None:
 
 def test_what_is_no_hash_knows_none() -> None:
     longer = f"{hashed(PASSWORD)}x"
-    for known in ("", PASSWORD, "scrypt15::", "scrypt15:AAAA:AAAA", longer):
+    costly = hashed(PASSWORD).replace("m=65536", "m=1000000")
+    for known in ("", PASSWORD, "$argon2id$v=19$m=65536,t=2,p=1$$", longer, costly):
         assert not is_hashed(known)
         assert not is_password(PASSWORD, known)
