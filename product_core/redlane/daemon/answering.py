@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from redlane.answering import AnswerLinks, AnswerServer, create_answer_app
-from redlane.daemon.proxy_listener import listen_at
+from redlane.daemon.loopback import address_text, listen_at
 from redlane.membership.tcp_sockets import Client
 from redlane.model.settings import Review as ReviewSettings
 from redlane.state.reviews import Reviews
@@ -101,8 +101,7 @@ class Answering:
             return None
         if webhook.answer_url is not None:
             return webhook.answer_url.rstrip("/")
-        host = f"[{serving.host}]" if ":" in serving.host else serving.host
-        return f"http://{host}:{serving.port}"
+        return f"http://{address_text(serving.host, serving.port)}"
 
     def _listen(self, address: str) -> str:
         """Serve there; why that cannot be, or ""."""

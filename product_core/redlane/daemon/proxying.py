@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from redlane.contexts.network.authority import Authority
 from redlane.contexts.network.installed import MISSING
+from redlane.daemon.loopback import address_text
 from redlane.daemon.proxy_files import kept_port
 from redlane.daemon.proxy_listener import listen_for_proxy
 from redlane.daemon.proxy_settings import settings_message
@@ -39,11 +40,7 @@ class _Serving:
     @property
     def address(self) -> str:
         """Host and port, as they stand in an address."""
-        return (
-            f"[{self.host}]:{self.port}"
-            if ":" in self.host
-            else (f"{self.host}:{self.port}")
-        )
+        return address_text(self.host, self.port)
 
 
 class Proxying:
