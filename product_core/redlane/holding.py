@@ -183,4 +183,5 @@ def _outcome(review: Review) -> str:
             left = "which lets it go on" if review.goes_on else "so it is blocked"
             return f"held and not decided in {review.timeout_seconds:g} s, {left}"
         case _:
-            return "held and taken back, so it is blocked"
+            by = f" by {review.by}" if review.by else ""
+            return f"held and taken back{by}, so it is blocked"

@@ -300,7 +300,10 @@ def test_nobody_inside_decides_from_a_namespace_of_its_own(
     assert shell.returncode == REFUSED
 
 
-ENDS = {"restarted": "taken back", "killed": "without a verdict; not run"}
+ENDS = {
+    "restarted": "taken back by the daemon, which stops",
+    "killed": "without a verdict; not run",
+}
 
 
 @pytest.mark.parametrize(("how", "said"), ENDS.items(), ids=ENDS)

@@ -20,6 +20,7 @@ from redlane.state.review import CastVote, Decider, Review, ReviewState, size_of
 
 __all__ = ["Reviews", "ReviewsFullError"]
 
+_STOPPING = "the daemon, which stops"
 MOST_HELD = 1024
 """Fewer than there are threads to answer: what is held waits in one."""
 MOST_HELD_OF_SESSION = 64
@@ -262,7 +263,7 @@ class Reviews:
             self._closed = True
             self._grants.clear()
             for review in list(self._held.values()):
-                self._cancel(review)
+                self._cancel(replace(review, by=_STOPPING))
             self._changed.notify_all()
 
     def wait_until(self, is_so: Callable[[], bool], seconds: float) -> None:
