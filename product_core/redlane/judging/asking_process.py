@@ -28,10 +28,10 @@ class AskingProcess:
             return ()
         return tuple((each.st_dev, each.st_ino) for each in found)
 
-    def variables(self) -> bytes:
-        """A digest of the variables that a command is given."""
+    def variables(self) -> tuple[tuple[bytes, bytes], ...]:
+        """The variables that a command is given: names, and digests of their values."""
         kept = sorted(i for i in self._environment.items() if i[0] not in _PASSING)
-        return hashlib.sha256(repr(kept).encode()).digest()
+        return tuple((name, hashlib.sha256(value).digest()) for name, value in kept)
 
     def program_places(self) -> list[str]:
         """The directories of its PATH, as they stand there."""
@@ -46,11 +46,12 @@ class AskingProcess:
         return f"{self._own}/{top}/{path}"
 
     def _read_environment(self) -> Mapping[bytes, bytes]:
-        """By names; of two of one name, shells take the last."""
+        """By names; of two of one name, the guarded shell keeps the first."""
         try:
             with open(f"{self._own}/environ", "rb") as file:  # noqa: PTH123  # as above
                 entries = file.read().split(b"\0")
         except OSError:
             self.is_hidden = True
             return {}
-        return {name: value for name, _, value in (e.partition(b"=") for e in entries)}
+        parts = (each.partition(b"=") for each in reversed(entries) if b"=" in each)
+        return {name: value for name, _, value in parts}

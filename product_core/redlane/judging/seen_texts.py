@@ -1,9 +1,9 @@
 """What somebody has seen of a command, and whether another one is a part of that.
 
 A part is taken for seen only if it does the same wherever it stands: what a text's own
-shell starts does, in the directories that the text names. What the text's process has
-become by itself does in its directory, with its variables, and so does what a program
-below starts, where the text is that one program.
+shell starts does, in the directories that the text names, with the variables that the
+text sets. What the text's process has become by itself does in its directory, with its
+variables, and so does what a program below starts, where the text is that one program.
 """
 
 import shlex
@@ -41,12 +41,14 @@ def texts_of(content: Content) -> frozenset[bytes]:
 class Seen:
     """What somebody decided on: a text, what a Flag sees of it, and what it would use.
 
-    `held_at` is in nanoseconds since 1970, as times of files are.
+    `assigned` are the names of the variables that it sets itself. `held_at` is in
+    nanoseconds since 1970, as times of files are.
     """
 
     data: bytes
     texts: frozenset[bytes]
     used: Used
+    assigned: frozenset[bytes]
     held_at: int
 
     @property
@@ -97,17 +99,21 @@ class Part:
             return False
         if place is Place.BELOW and not seen.is_one_program:
             return False
-        if place is not Place.OF_ITS_SHELL and not self._is_alike(seen):
+        if not self._is_alike(seen, place):
             return False
         return mine.is_part_of(other, seen.held_at)
 
-    def _is_alike(self, seen: Seen) -> bool:
-        """Whether nothing that was set in between can have made it another thing."""
-        return (
-            self.used.place == seen.used.place
-            and self.used.variables == seen.used.variables
-            and not _WORKED_OUT.intersection(self.data)
-        )
+    def _is_alike(self, seen: Seen, place: Place) -> bool:
+        """Whether nothing that was set in between can have made it another thing.
+
+        A program that the text's shell has started may have set more than that one.
+        """
+        set_since = {e[0] for e in set(self.used.variables) ^ set(seen.used.variables)}
+        is_worked_out = bool(_WORKED_OUT.intersection(self.data))
+        if place is Place.OF_ITS_SHELL:
+            return set_since <= seen.assigned and not (set_since and is_worked_out)
+        is_there = self.used.place == seen.used.place
+        return is_there and not set_since and not is_worked_out
 
 
 def _joined(words: list[str]) -> bytes:

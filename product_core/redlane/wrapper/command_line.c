@@ -2,7 +2,10 @@
  *
  * Whoever starts a program may call it anything in its first word. Where that does not
  * name the file that runs, both are lines of the command, so that it is judged as
- * either: some programs do what their first word says, and most do not. */
+ * either: some programs do what their first word says, and most do not.
+ *
+ * Of the helper by which Codex becomes a command, only that is said: the command asks for
+ * itself when it starts, with the variables that the helper has set. */
 #define _GNU_SOURCE
 #include "command_line.h"
 
@@ -35,6 +38,14 @@ static bool names(const char *word, const char *program) {
     return false;
 }
 
+/* Where those words end that are the program's own. */
+static const char *end_of_own(const char *program, const char *rest, const char *end) {
+    static const char helper[] = "--codex-run-as-process-setup";
+    bool is_helper = strcmp(base_name(program), "codex") == 0 && rest < end &&
+                     strcmp(rest, helper) == 0;
+    return is_helper ? rest + sizeof helper : end;
+}
+
 static void add_line(struct bytes *text, const char *first, const char *rest,
                      const char *end) {
     bytes_add_quoted(text, first);
@@ -50,6 +61,7 @@ void command_line_add(struct bytes *text, const char *program, const char *words
                       size_t length) {
     const char *end = words + length, *rest = end;
     if (length) rest = words + strlen(words) + 1;
+    end = end_of_own(program, rest, end);
     bool is_named = length && names(words, program);
     add_line(text, is_named ? words : program, rest, end);
     if (is_named || !length) return;
