@@ -14,10 +14,12 @@ import pytest
 from spec.cases import regex
 from spec.held import held
 from spec.redlane_home import REDLANE_SH, Home, wait_for
+from supervised import compiled
 
 START = "import os, subprocess, sys\n"
 RUNS = START + "sys.exit(subprocess.run(['bash', '-c', sys.argv[1]]).returncode)"
 """An agent: what it starts is asked about."""
+RUN = START + "sys.exit(subprocess.run(sys.argv[1:]).returncode)"
 BECOMES = START + "os.execv(sys.argv[1], sys.argv[1:])"
 FALLS_BACK = f"""{START}
 helper = [sys.executable, "helper.py", "/bin/bash", "-c", sys.argv[1]]
@@ -97,6 +99,26 @@ def test_a_text_is_decided_once(guarded: Home, text: str) -> None:
         assert out
     reviews = guarded.control.rows("/api/reviews?over=true")
     assert len(reviews) == 1
+
+
+SETS_UP = """
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    return setenv("X", "y", 1) || execv(words[2], words + 3);
+}
+"""
+"""What Codex has become of it: its helper sets variables, and becomes the command."""
+
+
+def test_a_command_with_a_helper_is_decided_once_and_as_it_is(guarded: Home) -> None:
+    helper = compiled(SETS_UP, guarded.user / "codex")
+    words = ("--codex-run-as-process-setup", "/bin/bash", "bash", "-c", "./odd a")
+    with agent(guarded, RUN, helper, *words) as started:
+        decide(guarded)
+        assert started.communicate(timeout=20)[0] == "odd a\n"
+    (review,) = guarded.control.rows("/api/reviews?over=true")
+    assert review["content"] == "./odd a"
 
 
 def test_the_event_of_a_part_tells_whose_decision_it_was(guarded: Home) -> None:
