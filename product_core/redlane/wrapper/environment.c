@@ -53,6 +53,22 @@ static bool is_unsafe(const char *entry) {
     return false;
 }
 
+static bool has(char **from, char **to, const char *entry) {
+    size_t length = strcspn(entry, "=");
+    for (; from < to; from++)
+        if (strncmp(*from, entry, length + 1) == 0) return true;
+    return false;
+}
+
+/* Keeps the first variable of each name: where there are several, programs differ in
+ * which one they take, and nothing else says which was judged. */
+void drop_repeated(void) {
+    char **kept = environ;
+    for (char **entry = environ; *entry; entry++)
+        if (strchr(*entry, '=') && !has(environ, kept, *entry)) *kept++ = *entry;
+    *kept = NULL;
+}
+
 void clean_environment(void) {
     char **kept = environ;
     for (char **entry = environ; *entry; entry++)

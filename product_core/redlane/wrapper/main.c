@@ -2,6 +2,7 @@
 #include "ask.h"
 #include "become.h"
 #include "bytes.h"
+#include "environment.h"
 #include "input.h"
 #include "installed.h"
 #include "locate.h"
@@ -81,6 +82,7 @@ static _Noreturn void judge_input(struct invocation *invocation,
 int main(int argc, char **argv) {
     struct invocation invocation;
     struct place place;
+    drop_repeated();
     if (argc > 0 && is_program(argv[0])) judge_program(argv);
     parse_invocation(&invocation, argc, argv);
     if (invocation.kind == RUN_INFORMATION) run_information(&invocation);

@@ -40,6 +40,36 @@ def test_it_is_taken_out(wrapper: Wrapper, name: str) -> None:
     assert b"KEPT_LD_X=1" in done.stdout
 
 
+WITH_ANOTHER_HOME = """
+import ctypes, os, sys
+def array(words):
+    return (ctypes.c_char_p * (len(words) + 1))(*map(os.fsencode, words))
+given = ["HOME=" + sys.argv[1], *(f"{k}={v}" for k, v in os.environ.items()), "NONE"]
+ctypes.CDLL(None).execve(os.fsencode(sys.argv[2]), array(sys.argv[2:]), array(given))
+"""
+
+
+def test_of_two_variables_of_one_name_the_first_one_counts(
+    wrapper: Wrapper, peer: ScriptedPeer, tmp_path: Path
+) -> None:
+    """Whoever took the other one would read a startup file that was not judged."""
+    program, other = wrapper.directory / "redlane-sh", tmp_path / "other"
+    other.mkdir()
+    (other / ".profile").write_text("echo from profile\n")
+    words = [sys.executable, "-c", WITH_ANOTHER_HOME, other, program]
+    command = "env | grep -c -e ^HOME= -e ^NONE"
+
+    done = subprocess.run(
+        [*words, "-lc", command],
+        env=wrapper.environment,
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.stdout == b"from profile\n1\n"
+    assert b"bash %b" % bytes(other / ".profile") in peer.commands
+
+
 def test_no_file_or_function_runs_before_the_command(
     wrapper: Wrapper, tmp_path: Path
 ) -> None:
