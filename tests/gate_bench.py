@@ -33,13 +33,14 @@ class Bench:
         self.sessions = SessionTable(self.directory / "s.json", default_role="r")
         self.reviews = Reviews()
         self.logs = self.directory / "logs"
+        self.places = ConcurrencyLimit(longest_wait=0.05)
         self.gate = Gate(
             lambda: self.ruleset,
             self.sessions,
             EventLog(self.logs),
             self.reviews,
             lambda: self.settings,
-            places=ConcurrencyLimit(longest_wait=0.05),
+            places=self.places,
         )
 
     @property

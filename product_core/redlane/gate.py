@@ -212,16 +212,19 @@ class Gate:
         with TimeLimit(VERDICT_SECONDS), self._places.one(session.id) as free:
             if not free:
                 return self._block(request, "too many requests of the session at once")
-            role = session.role if request.role is None else request.role
-            rules = self._rules()
-            added = self._sessions.restrictions(session, rules.match_types)
-            stopped = why_not_held(session, rules, added)
-            if stopped:
-                return self._block(request, stopped)
-            with limited_scan(scan_limit_of(self.scan_settings())):
-                verdict = judge(rules, role, request.contents, added)
+            verdict = self._by_rules(request, session)
         stopped = why_stopped(self._sessions.get(session.id))
         return self._block(request, stopped) if stopped else verdict
+
+    def _by_rules(self, request: _Request, session: Session) -> Verdict:
+        role = session.role if request.role is None else request.role
+        rules = self._rules()
+        added = self._sessions.restrictions(session, rules.match_types)
+        stopped = why_not_held(session, rules, added)
+        if stopped:
+            return self._block(request, stopped)
+        with limited_scan(scan_limit_of(self.scan_settings())):
+            return judge(rules, role, request.contents, added)
 
     def _told_unscored(self, request: _Request, verdict: Verdict) -> Verdict:
         """What becomes of content that classifiers have not scored whole.
@@ -262,9 +265,25 @@ class Gate:
             reason = f"it cannot be held for review: {error}"
             return self._recorded(request, self._block(request, reason), judgement)
         verdict = decided(judgement.verdict, review, is_new=is_new)
+        if is_new and verdict.decision is not Decision.BLOCK:
+            verdict = self._as_rules_are(request, verdict)
         if why := stopped():
             verdict = self._block(request, why)
         return self._recorded(request, verdict, judgement, review)
+
+    def _as_rules_are(self, request: _Request, verdict: Verdict) -> Verdict:
+        """A decision on what was held, or the Block of rules that came meanwhile.
+
+        It has waited, and waits for no place: many may be decided at once.
+        """
+        session = self._sessions.get(request.session.id)
+        if session is None:
+            return verdict
+        with TimeLimit(VERDICT_SECONDS):
+            now = self._by_rules(request, session)
+        if now.decision is not Decision.BLOCK:
+            return verdict
+        return replace(now, reason=f"as the rules are now: {now.reason}")
 
     def _recorded(
         self,

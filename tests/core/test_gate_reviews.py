@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from redlane.model.content import SystemCall
 from redlane.model.policy import Context, Policy
 from redlane.model.settings import Review as ReviewSettings
 from redlane.model.verdict import Decision
+from redlane.policies.ruleset import RuleSet
 from redlane.state.review import Review
 from redlane.state.reviews import MOST_HELD_OF_SESSION
 from redlane.state.sessions import DEFAULT_SESSION
@@ -152,6 +154,42 @@ def test_session_frozen_while_its_content_is_held_is_blocked(make: Make) -> None
     verdict = bench.gate.decide(content(), bench.session, on_hold=on_hold).verdict
     assert verdict.decision is Decision.BLOCK
     assert "frozen" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("ruleset", "reason"),
+    [
+        (rules(policy(*FLAG), policy("b", "Block", "some")), "policy 'b' blocks this"),
+        (rules(policy(*FLAG), role="other"), "there is no role 'r'"),
+    ],
+    ids=["a Block that came", "a role that went"],
+)
+def test_allowed_content_is_blocked_by_the_rules_that_came_meanwhile(
+    make: Make, ruleset: RuleSet, reason: str
+) -> None:
+    bench = make(policy(*FLAG))
+
+    def on_hold(review: Review) -> None:
+        bench.ruleset = ruleset
+        bench.reviews.decide(review.id, "allow", by="alice")
+
+    judgement = bench.gate.decide(content(), bench.session, on_hold=on_hold)
+    assert judgement.verdict.decision is Decision.BLOCK
+    assert judgement.verdict.reason.startswith(f"as the rules are now: {reason}")
+    assert bench.events()[-1].review == judgement.review
+
+
+def test_what_is_allowed_needs_no_place_among_what_is_judged(make: Make) -> None:
+    bench = make(policy(*FLAG))
+    with ExitStack() as others:
+
+        def on_hold(review: Review) -> None:
+            while others.enter_context(bench.places.one(DEFAULT_SESSION)):
+                pass
+            bench.reviews.decide(review.id, "allow", by="alice")
+
+        judgement = bench.gate.decide(content(), bench.session, on_hold=on_hold)
+        assert judgement.verdict.decision is Decision.ALLOW
 
 
 def test_decision_is_not_used_for_the_same_content_again(make: Make) -> None:
