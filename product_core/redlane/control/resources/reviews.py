@@ -9,7 +9,7 @@ from redlane.control.bodies import optional, read_object, required
 from redlane.control.documents import review_document
 from redlane.control.followers import LONGEST_WAIT, Followers
 from redlane.membership.callers import Caller
-from redlane.state.review import Review
+from redlane.state.review import Review, ReviewState
 from redlane.state.reviews import Reviews
 from redlane.wire.limits import MOST_DECISION_SECONDS, MOST_DECISION_TIMES
 
@@ -40,26 +40,32 @@ class ReviewCollection:
                 "wait", default=0, min_value=0, max_value=LONGEST_WAIT
             )
             with self._followers.one(caller.uid):
-                self._reviews.wait_until(lambda: self._revision(caller) != after, wait)
+                self._reviews.wait_until(
+                    lambda: _revision(self._seen(caller)) != after, wait
+                )
+        seen = self._seen(caller)
         response.media = {
             "reviews": [
                 review_document(each, self._reviews.seconds_left(each))
-                for each in self._seen(caller, over=over)
+                for each in seen
+                if over or each.state is ReviewState.WAITING
             ],
-            "revision": self._revision(caller),
+            # Of the same moment: what comes meanwhile is to be another revision.
+            "revision": _revision(seen),
         }
 
-    def _seen(self, caller: Caller, *, over: bool) -> list[Review]:
-        held = self._reviews.list(over=over)
+    def _seen(self, caller: Caller) -> list[Review]:
+        held = self._reviews.list(over=True)
         return [each for each in held if caller.sees(each.session)]
 
-    def _revision(self, caller: Caller) -> str:
-        """Another text whenever the caller would see another list."""
-        seen = "".join(
-            f"{each.id} {each.state} {len(each.votes)} {each.timeout_action} "
-            for each in self._seen(caller, over=True)
-        )
-        return hashlib.sha256(seen.encode()).hexdigest()[:16]
+
+def _revision(seen: list[Review]) -> str:
+    """Another text for each other list."""
+    told = "".join(
+        f"{each.id} {each.state} {len(each.votes)} {each.timeout_action} "
+        for each in seen
+    )
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 class ReviewItem:
