@@ -56,11 +56,11 @@ class Holder:
         """
         earlier = held.around.earlier
         before = None if earlier is None else earlier.find(held.verdict)
-        if before is not None and not self._reviews.is_revoked(before.id):
+        if before is not None and self._reviews.is_counting(before.id):
             return before, False
         review, is_new = self._decided(held, stopped, on_hold)
-        if earlier is not None:
-            earlier.keep(held.verdict, review)
+        if earlier is not None and earlier.keep(held.verdict, review):
+            self._reviews.counts_for_more(review.id)
         return review, is_new
 
     def _decided(

@@ -38,8 +38,8 @@ class Earlier(Protocol):
         """The decision that holds for what is flagged now as well, if there is one."""
         ...
 
-    def keep(self, verdict: Verdict, review: Review) -> None:
-        """Remember what was decided on it."""
+    def keep(self, verdict: Verdict, review: Review) -> bool:
+        """Remember what was decided on it; whether anything may come of that."""
         ...
 
 

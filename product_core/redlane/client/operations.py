@@ -153,7 +153,7 @@ def decide(
 
 
 def revoke(review_id: str) -> Operation:
-    """Have a decision count no more for the same again."""
+    """Have a decision count no more, neither for the same again nor for its parts."""
     return Operation("DELETE", f"/api/reviews/{quote(review_id, safe='')}")
 
 

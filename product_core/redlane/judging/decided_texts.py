@@ -57,23 +57,24 @@ class DecidedTexts:
 
     def keep(
         self, asked: HeldCommand, session: Session, verdict: Verdict, review: Review
-    ) -> None:
-        """Remember what became of a text that was flagged."""
+    ) -> bool:
+        """Remember what became of a text that was flagged; whether that was done."""
         seen, chain = asked.seen(), _chain(asked.pid)
         if seen is None or len(chain) < 2 or not self._shells.is_guarded(asked.pid):  # noqa: PLR2004  # it and its parent
-            return
+            return False
         about, now = _about(session, verdict), self._clock()
         if review.state is ReviewState.ALLOWED:
             kept, key, until = self._allowed, chain[0].key, now + _ALLOWED_SECONDS
         elif review.state is ReviewState.BLOCKED:
             kept, key, until = self._blocked, chain[1].key, now + _BLOCKED_SECONDS
         else:
-            return
+            return False
         with self._lock:
             kept[key] = _Decided(seen, about, review, until)
             kept.move_to_end(key)
             while len(kept) > self._most:
                 kept.popitem(last=False)
+        return True
 
     def find(
         self, asked: HeldCommand, session: Session, verdict: Verdict
@@ -130,9 +131,9 @@ class DecidedText:
         """The decision that holds for it as well, if there is one."""
         return self.texts.find(self.asked, self.session, verdict)
 
-    def keep(self, verdict: Verdict, review: Review) -> None:
-        """Remember what was decided on it."""
-        self.texts.keep(self.asked, self.session, verdict, review)
+    def keep(self, verdict: Verdict, review: Review) -> bool:
+        """Remember what was decided on it; whether that was done."""
+        return self.texts.keep(self.asked, self.session, verdict, review)
 
 
 def _about(session: Session, verdict: Verdict) -> tuple[object, ...]:

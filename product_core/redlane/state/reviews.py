@@ -66,7 +66,7 @@ class Reviews:
         self._unused: dict[str, Review] = {}
         self._over: OrderedDict[str, Review] = OrderedDict()
         self._grants: Grants[Review] = Grants(clock)
-        self._revoked: OrderedDict[str, None] = OrderedDict()
+        self._counting: OrderedDict[str, None] = OrderedDict()
         self._closed = False
 
     def park(  # noqa: PLR0913  # the parts of a review
@@ -193,16 +193,23 @@ class Reviews:
     def revoke(self, review_id: str) -> None:
         """Have a decision count no more; raises UsageError when it does not already."""
         with self._changed:
-            self._revoked[review_id] = None
-            while len(self._revoked) > MOST_REMEMBERED:
-                self._revoked.popitem(last=False)
-            if not self._grants.revoke(lambda made: made.id == review_id):
+            counted = review_id in self._counting
+            self._counting.pop(review_id, None)
+            granted = self._grants.revoke(lambda made: made.id == review_id)
+            if not (granted or counted):
                 raise UsageError(f"a decision of {review_id!r} does not count any more")
 
-    def is_revoked(self, review_id: str) -> bool:
-        """Whether a decision was taken back."""
+    def counts_for_more(self, review_id: str) -> None:
+        """What is a part of that is decided by it as well, until it is revoked."""
         with self._changed:
-            return review_id in self._revoked
+            self._counting[review_id] = None
+            while len(self._counting) > MOST_REMEMBERED:
+                self._counting.popitem(last=False)
+
+    def is_counting(self, review_id: str) -> bool:
+        """Whether a decision counts for its parts, and was not taken back."""
+        with self._changed:
+            return review_id in self._counting
 
     def _decide_alike(self, made: Review) -> None:
         """Decide what is held of the same, as far as the decision goes."""
