@@ -9,7 +9,7 @@ def review(name: str, content: str = "push", **more: Any) -> dict[str, Any]:
     """A review as the control API has it."""
     nothing = ("role", "policy", "pid", "by", "note", "matched", "modified")
     return {
-        **dict.fromkeys(nothing),
+        **dict.fromkeys((*nothing, "subject")),
         "id": name,
         "state": "waiting",
         "session": "s",

@@ -56,6 +56,19 @@ def test_arrows_choose() -> None:
     assert "one" in chosen(shown)
 
 
+def test_those_that_are_the_same_are_one_line() -> None:
+    same = [review(f"r{number}", "one", subject="s") for number in range(3)]
+    shown = board(*same, review("r9", "two"))
+    assert "(and 2 more)" in chosen(shown)
+    shown.press("KEY_DOWN")
+    assert "two" in chosen(shown)
+    shown.press("KEY_UP")
+    shown.decided(Wish("r0", "allow"), "")
+    shown.press("KEY_DOWN")
+    drawn(shown)
+    assert shown.press("b") == Wish("r1", "block")
+
+
 def test_nothing_is_allowed_that_was_not_read_to_its_end() -> None:
     shown = board(review("r1", "a\n" * 100), height=20)
     assert shown.press("a") is None

@@ -11,7 +11,7 @@ from redlane.cli.spans import span_of
 from redlane.client import Client, operations
 from redlane.errors import UsageError
 from redlane.model.password import hashed
-from redlane.model.review_text import Review, headline, lines_of
+from redlane.model.review_text import Review, alike, headline, lines_of
 from redlane.wire.limits import MOST_DECISION_SECONDS, MOST_DECISION_TIMES
 
 __all__ = ["register"]
@@ -38,7 +38,10 @@ def register(commands: Commands) -> None:
         "list",
         _list,
         summary="list what is held",
-        examples="redlane review list --json",
+        examples="""
+            redlane review list --json
+            redlane review list --over
+        """,
     )
     show = add_command(
         group,
@@ -51,6 +54,9 @@ def register(commands: Commands) -> None:
             ⟨U+hex⟩.
         """,
         examples="redlane review show ID",
+    )
+    listing.add_argument(
+        "--over", action="store_true", help="list the latest decided ones as well"
     )
     for parser in (listing, show):
         parser.add_argument("--json", action="store_true", help="print JSON")
@@ -72,7 +78,7 @@ def register(commands: Commands) -> None:
         group,
         "revoke",
         _revoke,
-        summary="have a decision count no more for the same again",
+        summary="have a decision count no more, for the same or what a text starts",
         examples="redlane review revoke ID",
     )
     for parser in (show, revoke):
@@ -142,21 +148,20 @@ def _password(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    reviews = Client().send(operations.reviews())["reviews"]
+    reviews = Client().send(operations.reviews(over=arguments.over))["reviews"]
     if arguments.json:
         print_json(reviews)
         return exit_codes.OK
-    alike: dict[str, list[Review]] = {}
-    for review in reviews:
-        alike.setdefault(review["subject"] or review["id"], []).append(review)
-    for first, *others in alike.values():
+    for first, *others in alike(reviews):
         more = f" (and {len(others)} more: --times {len(others) + 1})" if others else ""
         sys.stdout.write(f"{_line(first)}{more}\n")
     return exit_codes.OK
 
 
 def _line(review: Review) -> str:
-    return f"{review['id']}  {review['seconds_left']:.0f} s left, {headline(review)}"
+    left = review["seconds_left"]
+    when = review["state"] if left is None else f"{left:.0f} s left"
+    return f"{review['id']}  {when}, {headline(review)}"
 
 
 def _show(arguments: argparse.Namespace) -> int:
@@ -205,7 +210,7 @@ def _decide(arguments: argparse.Namespace) -> int:
 
 def _revoke(arguments: argparse.Namespace) -> int:
     Client().send(operations.revoke(arguments.id))
-    print_note(f"the decision of {arguments.id} counts no more for the same again")
+    print_note(f"the decision of {arguments.id} counts no more")
     return exit_codes.OK
 
 

@@ -6,9 +6,8 @@ move on, also when it is over. It can be allowed once its end has been on the sc
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 
-from redlane.model.review_text import Review, headline, lines_of, wrapped
+from redlane.model.review_text import Review, alike, headline, lines_of, wrapped
 
 __all__ = ["Board", "Wish"]
 
@@ -153,16 +152,26 @@ class Board:
 
     def _listed(self) -> Iterator[tuple[str, bool]]:
         """So many of the list that the chosen one is among them."""
-        ids, room = list(self._reviews), self._list_room()
-        place = ids.index(self._chosen) if self._chosen in self._reviews else 0
+        shown, room = self._shown(), self._list_room()
+        ids = list(shown)
+        place = ids.index(self._chosen) if self._chosen in shown else 0
         first = min(max(0, place - room // 2), max(0, len(ids) - room))
-        lines = list(islice(ids, first, first + room))
+        lines = ids[first : first + room]
         for each in lines:
             review = self._reviews[each]
             left = review["seconds_left"]
             time = f"{left:>5.0f} s" if left is not None else f"{review['state']:>7}"
-            yield self._fit(f"{time}  {headline(review)}"), each == self._chosen
+            more = f"(and {shown[each]} more) " if shown[each] else ""
+            yield self._fit(f"{time}  {more}{headline(review)}"), each == self._chosen
         yield from (("", False) for _ in range(room - len(lines)))
+
+    def _shown(self) -> dict[str, int]:
+        """One of all that are the same, and how many more there are of it."""
+        groups = ([e["id"] for e in each] for each in alike(self._reviews.values()))
+        return {
+            next((e for e in each if e == self._chosen), each[0]): len(each) - 1
+            for each in groups
+        }
 
     def _detail(self) -> list[str]:
         review = self._reviews.get(self._chosen or "")
@@ -198,7 +207,7 @@ class Board:
 
     def _move(self, by: int) -> None:
         """To the one beside it; one that is over is left behind."""
-        ids = list(self._reviews)
+        ids = list(self._shown())
         if self._chosen is None or not ids:
             return
         place = ids.index(self._chosen)

@@ -1,13 +1,13 @@
 """One review in lines, for a person who is to decide on exactly what stands there."""
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from redlane.messages import single_line
 from redlane.model.visible import visible, without_gaps
 
-__all__ = ["card_lines", "headline", "lines_of", "wrapped"]
+__all__ = ["alike", "card_lines", "headline", "lines_of", "wrapped"]
 
 _LONGEST_PREVIEW, _NARROW = 100, 70
 _MARK = "> "
@@ -20,6 +20,16 @@ _SHOWN = (
 
 Review = dict[str, Any]
 """A review as the control API has it."""
+
+
+def alike(reviews: Iterable[Review]) -> list[list[Review]]:
+    """Those that are the same, together: one decision may be for them all."""
+    found: dict[str, list[Review]] = {}
+    for review in reviews:
+        is_held = review["seconds_left"] is not None
+        same = review["subject"] if is_held else None
+        found.setdefault(same or review["id"], []).append(review)
+    return list(found.values())
 
 
 def headline(review: Review) -> str:

@@ -26,12 +26,12 @@ from redlane.cli.notify.desktop import (
 from redlane.cli.output import print_note
 from redlane.client import AsyncClient, ReviewFollower, operations
 from redlane.errors import DaemonError
-from redlane.model.review_text import Review
+from redlane.model.review_text import Review, alike
 
 __all__ = ["MOST_SHOWN", "Notifier", "notify"]
 
 MOST_SHOWN = 4
-"""Notifications at once; of more, one tells the number."""
+"""Notifications at once, each of another thing; of more, one tells the number."""
 
 _FOR_A_WHILE = 600
 _LAST_SECONDS = 2.0
@@ -149,10 +149,15 @@ class Notifier:
             await self._count(0)
             return
         await self._find_server()
-        for held in wanted[:MOST_SHOWN]:
+        shown = self._one_of_each(wanted)[:MOST_SHOWN]
+        for held in shown:
             if not held.number:
                 await self._show_one(held)
-        await self._count(len(wanted[MOST_SHOWN:]))
+        await self._count(len(wanted) - len(shown))
+
+    def _one_of_each(self, wanted: list[_Held]) -> list[_Held]:
+        """The first of all that are the same."""
+        return [self._held[g[0]["id"]] for g in alike(each.review for each in wanted)]
 
     async def _show_one(self, held: _Held) -> None:
         card = card_of(held.review, held.page)
