@@ -343,7 +343,7 @@ def test_without_a_daemon_exit_3_and_how_to_start_it(
 def test_run_without_a_daemon_does_not_run_the_agent(ready: Home) -> None:
     canary = ready.user / "canary"
 
-    ran = ready.run("run", "--", "touch", str(canary))
+    ran = ready.run("run", "--no-start", "--", "touch", str(canary))
 
     assert ran.code == 3
     assert ran.refusal

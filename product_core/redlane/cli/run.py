@@ -14,7 +14,7 @@ from redlane.cli.output import print_note
 from redlane.cli.parser import Commands, add_command
 from redlane.cli.proxy import blind_spots
 from redlane.cli.restrictions import restrictions_of_user
-from redlane.client import Client, operations
+from redlane.client import Client, NotRunningError, operations
 from redlane.contexts.shell.running.orphans import adopter_of_orphans
 from redlane.contexts.shell.running.programs import program
 from redlane.errors import RedlaneError, UsageError
@@ -42,12 +42,19 @@ def register(commands: Commands) -> None:
         summary="run an agent, guarded, in a session of its own",
         description="""\
             Run COMMAND in a new session: it and all that it starts are judged under
-            the session's role, and end with it. The exit status is the command's.""",
+            the session's role, and end with it. The exit status is the command's. Where
+            your own daemon does not run, it is started; on the starter policies of
+            `redlane init`, where there is nothing yet.""",
         examples="""\
             redlane run -- my-agent --some-option
             redlane run --role developer -- bash""",
     )
     run.add_argument("--role", help="the session's role (default: the daemon's)")
+    run.add_argument(
+        "--no-start",
+        action="store_true",
+        help="end with status 3 where no daemon runs, which is started otherwise",
+    )
     run.add_argument("--label", help="what lists and events call the session")
     run.add_argument(
         "--boundary",
@@ -85,7 +92,17 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError("which command? (try: redlane run -- my-agent)")
     label = arguments.label or Path(command[0]).name
     start = Start(command, judged=arguments.judged, bound=arguments.boundary != "none")
-    run_in_session(Paths.of_daemon_to_ask(os.environ), arguments.role, label, start)
+    paths = Paths.of_daemon_to_ask(os.environ)
+    try:
+        run_in_session(paths, arguments.role, label, start)
+    except NotRunningError:
+        if arguments.no_start or paths.is_system:
+            raise
+    # Imported on use: most daemons run.
+    from redlane.cli.missing_daemon import start_missing  # noqa: PLC0415
+
+    start_missing(paths)
+    run_in_session(paths, arguments.role, label, start)
 
 
 @dataclass(frozen=True, slots=True)
