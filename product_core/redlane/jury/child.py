@@ -1,8 +1,8 @@
 """The process in which one juror is asked one question, and that ends with it."""
 
-import contextlib
 import json
 import math
+import os
 import signal
 import sys
 
@@ -36,12 +36,12 @@ def main() -> None:
     """Answer the question; whatever fails is a vote to block."""
     # A key is in this memory, and a vote goes out: nobody is to look in, or to write.
     not_readable()
-    answers = sys.stdout.buffer
-    # What a plugin prints must not mix with the vote.
-    with contextlib.redirect_stdout(sys.stderr):
-        opinion = fail_closed(_answered, lambda why: Opinion(Vote.BLOCK, why))
-    answers.write(write_vote(opinion))
-    answers.flush()
+    # What a plugin writes, or starts, must neither mix with the vote nor be one.
+    answers = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    opinion = fail_closed(_answered, lambda why: Opinion(Vote.BLOCK, why))
+    with os.fdopen(answers, "wb") as file:
+        file.write(write_vote(opinion))
 
 
 def _answered() -> Opinion:
