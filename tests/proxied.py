@@ -240,9 +240,9 @@ class Proxied:
         assert len(rows) == 1, rows
         return rows[0]
 
-    def decide(self, decision: str) -> None:
+    def decide(self, decision: str, *options: str) -> None:
         """Decide what is held, as a person does."""
-        ran = self.home.run("review", decision, str(self.held()["id"]))
+        ran = self.home.run("review", decision, str(self.held()["id"]), *options)
         assert ran.code == 0, ran
 
     def processes(self) -> list[int]:

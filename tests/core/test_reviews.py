@@ -226,6 +226,10 @@ def test_two_who_decide_at_once_do_not_both_count(lab: Lab) -> None:
     assert lab.reviews.wait(review).goes_on is (outcomes == ["allow"])
 
 
+def test_at_least_the_last_hundred_are_remembered() -> None:
+    assert MOST_REMEMBERED >= 100
+
+
 def test_list_shows_what_is_over_on_demand(lab: Lab) -> None:
     for _ in range(MOST_REMEMBERED + 3):
         review = lab.park()

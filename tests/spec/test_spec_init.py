@@ -1,5 +1,6 @@
 """`redlane init` writes the starter policies and roles (interface contract)."""
 
+import json
 from pathlib import Path
 
 from spec.redlane_home import Home
@@ -16,6 +17,13 @@ def test_it_writes_policies_and_roles_that_load(home: Home) -> None:
     assert (checked.code, checked.errors) == (0, [])
     assert checked.policies > 0
     assert checked.roles > 0
+
+
+def test_a_review_waits_for_ten_minutes(home: Home) -> None:
+    home.run("init")
+
+    settings = json.loads((home.dir / "settings.json").read_text())
+    assert settings["review"]["timeout_seconds"] == 600
 
 
 def test_it_makes_the_directory(home: Home) -> None:

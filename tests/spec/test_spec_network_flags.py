@@ -11,9 +11,14 @@ UPPER = {"type": "Regex", "pattern": "low", "replacement": "HIGH"}
 POLICIES = {
     "ask": simple("Flag", "odd-thing", context="Network"),
     "ask-first": simple("Flag", "CONNECT ", context="Network"),
+    "advise": simple("Flag", "advised", context="Network", suggestion="read the cache"),
     "raise": modify("low", UPPER, context="Network"),
 }
-ROLES = {"asking": ["ask", "raise"], "connecting": ["ask-first"]}
+ROLES = {
+    "asking": ["ask", "raise"],
+    "connecting": ["ask-first"],
+    "advising": ["advise"],
+}
 SETTINGS = {"review": {"timeout_seconds": 60}, "tls": {"intercept": True}}
 
 
@@ -39,6 +44,18 @@ def test_a_flagged_request_that_is_blocked(lab: Proxied) -> None:
 
     assert agent.outcome().blocked_by == "ask"
     assert lab.origin.reached("odd-thing-blocked") == []
+
+
+def test_the_refusal_tells_who_decided_why_and_what_to_do_instead(lab: Proxied) -> None:
+    agent = lab.agent("advising")
+    agent.send("request", url=f"{lab.http}/text?advised")
+
+    lab.decide("block", "--note", "not on a Friday")
+
+    refusal = agent.outcome().json
+    assert "blocked by a person: not on a Friday;" in refusal["reason"]
+    assert refusal["error"] == f"blocked by Redlane: {refusal['reason']}"
+    assert refusal["suggestion"] == "read the cache"
 
 
 def test_the_reviewer_sees_the_request(lab: Proxied) -> None:

@@ -14,7 +14,7 @@ UPPER = {"type": "Regex", "pattern": "low", "replacement": "HIGH"}
 
 def _start(home: Home, **review: object) -> Home:
     home.policies(
-        {"id": "flag", **simple("Flag", "odd")},
+        {"id": "flag", **simple("Flag", "odd", suggestion="echo even")},
         {"id": "modify", **simple("Modify", "low", transform=UPPER)},
         {"id": "block", **simple("Block", "bad")},
     )
@@ -319,6 +319,16 @@ def test_a_held_command_that_is_blocked_does_not_run(running: Home) -> None:
     assert (shell.returncode, out) == (126, "")
     assert err.startswith("redlane: ")
     assert not canary.exists()
+
+
+def test_who_is_refused_a_held_command_reads_what_to_do_instead(running: Home) -> None:
+    shell = running.spawn("-c", "echo odd", program=REDLANE_SH)
+    (review,) = wait_for(lambda: _held(running))
+
+    running.run("review", "block", str(review["id"]))
+
+    _, err = shell.communicate(timeout=20)
+    assert err.endswith("; instead: echo even\n")
 
 
 def test_a_held_command_that_times_out_does_not_run(home: Home) -> None:

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import pytest
@@ -65,11 +67,30 @@ def test_what_is_held_several_times_is_one_line(holding: Home) -> None:
 
 def test_a_second_decision_is_told_who_was_first(holding: Home) -> None:
     shell, review = ask(holding, *ODD)
-    holding.run("review", "block", review)
+    holding.control.post(f"/api/reviews/{review}", {"decision": "block"})
     shell.communicate(timeout=20)
     again = holding.run("review", "allow", review)
     assert again.code == 1
-    assert "is over: blocked by" in again.err
+    assert again.err.endswith(f"is over: blocked by process {os.getpid()}\n")
+
+
+DECISIONS = ("allow", "block")
+
+
+def test_of_two_who_decide_at_once_one_is_obeyed(holding: Home) -> None:
+    shell, review = ask(holding, *ODD)
+    together = threading.Barrier(len(DECISIONS))
+
+    def decide(decision: str) -> int:
+        together.wait(20)
+        body = {"decision": decision}
+        return holding.control.post(f"/api/reviews/{review}", body).status
+
+    with ThreadPoolExecutor() as pool:
+        allow, block = pool.map(decide, DECISIONS)
+    out, _ = shell.communicate(timeout=20)
+    assert {allow, block} == {200, 409}
+    assert (shell.returncode, out) == ((0, "odd\n") if allow == 200 else (REFUSED, ""))
 
 
 def test_a_review_tells_all_of_itself(holding: Home) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from spec.cases import simple
 from spec.redlane_home import REDLANE, REDLANE_SH, Home, Ran, wait_for
+from system.filtered_runner import state_of
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +242,7 @@ def test_kill_ends_everything_in_the_session(running: Home) -> None:
 def test_freeze_stops_the_commands_of_one_session(running: Home) -> None:
     code = (
         "import os, subprocess, sys\n"
-        "print(os.environ['REDLANE_SESSION'], flush=True)\n"
+        "print(os.environ['REDLANE_SESSION'], os.getpid(), flush=True)\n"
         "sys.stdin.readline()\n"
         "sys.exit(subprocess.run(['bash', '-c', 'echo hello']).returncode)"
     )
@@ -249,9 +250,10 @@ def test_freeze_stops_the_commands_of_one_session(running: Home) -> None:
         "run", "--", sys.executable, "-c", code, stdin=subprocess.PIPE
     )
     assert agent.stdout is not None
-    session = agent.stdout.readline().strip()
+    session, pid = agent.stdout.readline().split()
 
     running.run("session", "freeze", "--session", session)
+    wait_for(lambda: state_of(int(pid)) == "T")
     assert agent.stdin is not None
     agent.stdin.write("go\n")
     agent.stdin.flush()
@@ -259,6 +261,7 @@ def test_freeze_stops_the_commands_of_one_session(running: Home) -> None:
     verdict = running.control.analyze("echo hello", session=session)
     assert verdict["verdict"] == "BLOCK"
     assert running.shell("-c", "echo hello").code == 0
+    assert state_of(int(pid)) == "T"
     running.run("session", "unfreeze", "--session", session)
     out, _ = agent.communicate(timeout=20)
     assert (agent.returncode, out) in {(0, "hello\n"), (126, "")}

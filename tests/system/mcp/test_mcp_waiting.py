@@ -34,8 +34,8 @@ def hold(client: McpClient, home: Home) -> tuple[Any, str]:
     return client.receive(), str(review["id"])
 
 
-def decide(home: Home, review: str, decision: str) -> None:
-    home.control.post(f"/api/reviews/{review}", {"decision": decision})
+def decide(home: Home, review: str, decision: str, **more: str) -> None:
+    home.control.post(f"/api/reviews/{review}", {"decision": decision, **more})
 
 
 def answered(asked: Any, action: str, **content: str) -> dict[str, Any]:
@@ -127,6 +127,34 @@ def test_a_client_that_follows_the_call_is_told_why_it_waits(
     assert str(review["id"]) in told["params"]["message"]
     decide(shared, str(review["id"]), "block")
     assert client.receive()["id"] == 1
+
+
+def test_who_is_refused_a_held_call_reads_who_decided_and_why(
+    shared: Home, client: McpClient
+) -> None:
+    client.send(call(1, "echo", l="please"))
+    review = str(wait_until_held(shared)["id"])
+    decide(shared, review, "block", note="not on a Friday")
+
+    error = client.receive()["error"]
+    why = "blocked by a person: not on a Friday;"
+    assert why in error["data"]["reason"]
+    assert why in error["message"]
+
+
+def test_who_is_refused_a_held_call_reads_what_to_do_instead(home: Home) -> None:
+    flag = {"id": "ask", "type": "Simple", "action": "Flag", "pattern": "please"}
+    home.policies({**flag, "suggestion": "say it politely"})
+    home.role("guard", "ask")
+    home.role("other")
+    home.start("--role", "guard")
+    with McpClient(home) as client:
+        client.send(call(1, "echo", l="please"))
+        decide(home, str(wait_until_held(home)["id"]), "block")
+        error = client.receive()["error"]
+
+    assert error["data"]["suggestion"] == "say it politely"
+    assert error["message"].endswith("; instead: say it politely")
 
 
 def says(message: dict[str, Any]) -> dict[str, Any]:
