@@ -33,6 +33,32 @@ def register(commands: Commands) -> None:
         """,
         run=_open,
     )
+    _add_lists(group)
+    _add_decisions(group)
+    add_command(
+        group,
+        "notify",
+        _notify,
+        summary="show what is held as notifications of the desktop, and decide there",
+        description="""
+            Show what is held as notifications of this desktop (freedesktop.org), until
+            it ends. Each has buttons that decide; a long one comes in pages, and can
+            be allowed on the last one. redlane-notify.service of a user does this.
+        """,
+        examples="redlane review notify",
+    )
+    _add_password(group)
+    revoke = add_command(
+        group,
+        "revoke",
+        _revoke,
+        summary="have a decision count no more, for the same or what a text starts",
+        examples="redlane review revoke ID",
+    )
+    revoke.add_argument("id", metavar="ID", help="the review")
+
+
+def _add_lists(group: Commands) -> None:
     listing = add_command(
         group,
         "list",
@@ -60,29 +86,7 @@ def register(commands: Commands) -> None:
     )
     for parser in (listing, show):
         parser.add_argument("--json", action="store_true", help="print JSON")
-    _add_decisions(group)
-    add_command(
-        group,
-        "notify",
-        _notify,
-        summary="show what is held as notifications of the desktop, and decide there",
-        description="""
-            Show what is held as notifications of this desktop (freedesktop.org), until
-            it ends. Each has buttons that decide; a long one comes in pages, and can
-            be allowed on the last one. redlane-notify.service of a user does this.
-        """,
-        examples="redlane review notify",
-    )
-    _add_password(group)
-    revoke = add_command(
-        group,
-        "revoke",
-        _revoke,
-        summary="have a decision count no more, for the same or what a text starts",
-        examples="redlane review revoke ID",
-    )
-    for parser in (show, revoke):
-        parser.add_argument("id", metavar="ID", help="the review")
+    show.add_argument("id", metavar="ID", help="the review")
 
 
 def _add_password(group: Commands) -> None:
