@@ -44,6 +44,10 @@ class Writer(Protocol):
     def fill(self, place: Slot, data: bytes) -> None:
         """Send what `place` was waited for; empty: nothing comes of it."""
 
+    def tell(self, data: bytes) -> None:
+        """Send a message that nobody else has sent, where such may be sent."""
+        del data
+
 
 class OrderedWriter:
     """What goes to one side."""

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from redlane.mcp.answers import abandoned, broken, refusals
 from redlane.mcp.asked import Asked
+from redlane.mcp.asking import Asking, giving_up
 from redlane.mcp.child import Server, end_server
 from redlane.mcp.client_side import ClientSide
 from redlane.mcp.daemon import questions
@@ -23,7 +24,6 @@ from redlane.mcp.served import Served
 from redlane.mcp.server_side import ServerSide
 from redlane.mcp.waiting import Waiting
 from redlane.messages import tell
-from redlane.model.verdict import Decision
 from redlane.wire.answer import Answer
 
 __all__ = ["Pump"]
@@ -36,7 +36,6 @@ _MOST_BYTES = 128 * 1024 * 1024
 
 _FLUSH_SECONDS = 5.0
 _HOSTILE = 1
-_NOT_AWAITED = Answer(Decision.BLOCK, "it was held, and you gave it up")
 
 
 class Pump:
@@ -62,8 +61,8 @@ class Pump:
         calls = PendingFrames(loop, self._questions)
         results = PendingFrames(loop, self._questions)
         self._calls, self._results = calls, results
-        self._waiting = Waiting(self._to_client.tell, self._give_back)
-        calls.watch = results.watch = self._waiting
+        self._asking = Asking(giving_up(calls, results))
+        calls.watch = results.watch = self._waiting = Waiting(self._asking)
         schemas = Schemas()
         self._client = ClientSide(served, self._asked, calls, results, ways, schemas)
         self._answers = ServerSide(served, self._asked, results, ways, schemas, _note)
@@ -112,8 +111,8 @@ class Pump:
             self._give_up(f"the client sent {error}")
 
     def _take_frame(self, frame: MessageFrame) -> None:
-        if not self._waiting.takes(frame):
-            self._waiting.learn(frame)
+        if not self._asking.takes(frame):
+            self._asking.learn(frame)
             self._client.take(frame)
 
     def _take_back(self, piece: bytes) -> None:
@@ -177,14 +176,6 @@ class Pump:
         line = refusals(case.frame, kind, answer)
         if line is not None:
             self._to_client.send(line)
-
-    def _give_back(self, case: PendingFrame) -> None:
-        """The client's person does not want to wait for what is held."""
-        if self._calls.drop(case):
-            self._refuse(self._calls, case, _NOT_AWAITED)
-        elif self._results.drop(case):
-            data = self._answers.refused(case.frame, _NOT_AWAITED)
-            self._results.send(case, data)
 
     def _flush(self) -> None:
         """Let the client have what it is to be told, if it takes it."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from redlane.mcp.asking import Asking
 from redlane.mcp.frames import MessageFrame, read_frame
 from redlane.mcp.ordered_writer import Slot
 from redlane.mcp.pending import PendingFrame, Writers
@@ -15,8 +16,11 @@ from redlane.wire.held import HeldNotice
 NOTICE = HeldNotice("4f2a", 600, "a person")
 
 
-class Nowhere:
-    """Where nothing goes."""
+class Way:
+    """Where nothing goes but what the client is told besides."""
+
+    def __init__(self, told: list[Any]) -> None:
+        self.told = told
 
     def send(self, data: bytes) -> None:
         del data
@@ -28,6 +32,9 @@ class Nowhere:
     def fill(self, place: Slot, data: bytes) -> None:
         del place, data
 
+    def tell(self, data: bytes) -> None:
+        self.told.append(json.loads(data))
+
 
 class Desk:
     """A client that is told, at a time that tests set."""
@@ -36,24 +43,21 @@ class Desk:
         self.now = 0.0
         self.told: list[Any] = []
         self.given_up: list[PendingFrame] = []
-        self.waiting = Waiting(
-            lambda line: self.told.append(json.loads(line)),
-            self.given_up.append,
-            lambda: self.now,
-        )
-        params = {"capabilities": {"elicitation": {}}}
-        self.waiting.learn(frame(id=0, method="initialize", params=params))
+        self.asking = Asking(self.given_up.append, lambda: self.now)
+        self.waiting = Waiting(self.asking, lambda: self.now)
+        params: dict[str, Any] = {"capabilities": {"elicitation": {}}}
+        self.asking.learn(frame(id=0, method="initialize", params=params))
 
     def hold(self) -> PendingFrame:
         params = {"name": "t", "arguments": {}, "_meta": {"progressToken": "p"}}
         call = frame(id=1, method="tools/call", params=params)
-        way = Nowhere()
+        way = Way(self.told)
         case = PendingFrame(call, deque(), lambda *_: None, way, Writers(way, way))
         self.waiting.held(case, NOTICE)
         return case
 
     def answer(self, result: object) -> bool:
-        return self.waiting.takes(frame(id="redlane-held-4f2a", result=result))
+        return self.asking.takes(frame(id="redlane-held-4f2a", result=result))
 
 
 def frame(**fields: object) -> MessageFrame:

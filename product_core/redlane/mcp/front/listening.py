@@ -119,3 +119,6 @@ class _Events(Writer):
 
     def fill(self, place: Slot, data: bytes) -> None:
         self._stream.fill(place, data)
+
+    def tell(self, data: bytes) -> None:
+        self._stream.tell(spelt(Event(data.removesuffix(b"\n"), "message")))

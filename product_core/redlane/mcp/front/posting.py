@@ -73,6 +73,10 @@ class Posting(Exchange):
             why = f"the field {field} says another than the body"
             self.reply.say(HTTPStatus.BAD_REQUEST, (), mismatched(frame, why))
             return
+        if session.asking.takes(frame):
+            self.reply.say(HTTPStatus.ACCEPTED)
+            return
+        session.asking.learn(frame)
         pending = session.calls, session.results
         ways, schemas = self._onward, context.schemas
         side = ClientSide(context.served, session.asked, *pending, ways, schemas)
@@ -114,6 +118,12 @@ class Posting(Exchange):
     def said(self, line: bytes) -> None:
         """Keep what the client is told in the place of an answer."""
         self._said = line.removesuffix(b"\n")
+
+    def tell(self, line: bytes) -> None:
+        """Tell the client something before its answer, where it takes a stream."""
+        if self._may_stream():
+            self.reply.begin(HTTPStatus.OK, self.fields)
+            self.reply.write(spelt(Event(line.removesuffix(b"\n"), "message")))
 
     def settle(self) -> None:
         """Answer, if nothing else will."""
@@ -249,6 +259,9 @@ class _Answer(_Onward):
 
     def send(self, data: bytes) -> None:
         self._posting.said(data)
+
+    def tell(self, data: bytes) -> None:
+        self._posting.tell(data)
 
 
 class _Whole(_Onward):

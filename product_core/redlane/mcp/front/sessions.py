@@ -6,6 +6,7 @@ from secrets import token_urlsafe
 
 from redlane.client.questions import Questions
 from redlane.mcp.asked import Asked
+from redlane.mcp.asking import Asking, giving_up
 from redlane.mcp.front.target import Target
 from redlane.mcp.loop import Loop
 from redlane.mcp.ordered_writer import Writer
@@ -24,6 +25,8 @@ class Session:
         self.asked = Asked()
         self.calls = PendingFrames(loop, questions)
         self.results = PendingFrames(loop, questions)
+        self.asking = Asking(giving_up(self.calls, self.results))
+        self.calls.watch = self.results.watch = self.asking
         self.to_client: Writer | None = None
         """The one stream of HTTP+SSE; others answer each request by itself."""
         self.target: Target | None = None
