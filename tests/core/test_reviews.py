@@ -20,6 +20,7 @@ from redlane.state.reviews import (
     MOST_HELD,
     MOST_HELD_BYTES,
     MOST_HELD_OF_SESSION,
+    MOST_HELD_OF_SHARE,
     MOST_REMEMBERED,
     Reviews,
     ReviewsFullError,
@@ -142,6 +143,15 @@ def test_session_has_so_many_held(lab: Lab) -> None:
     with pytest.raises(ReviewsFullError, match="'greedy'"):
         lab.park("greedy")
     lab.park("other")
+
+
+def test_of_several_users_none_takes_the_room_of_the_others() -> None:
+    reviews = Reviews(quota_key=lambda session: f"user {session[0]}")
+    for number in range(MOST_HELD_OF_SHARE):
+        reviews.park(b"x", f"1-{number}", "p", "why", 30)
+    with pytest.raises(ReviewsFullError, match="user 1 has"):
+        reviews.park(b"x", "1-more", "p", "why", 30)
+    reviews.park(b"x", "2-0", "p", "why", 30)
 
 
 def test_all_sessions_have_so_many_held(lab: Lab) -> None:
