@@ -27,7 +27,7 @@ from pathlib import Path
 from measure import duration, percentile, print_table, ratio
 from own_daemon import SCRIPTS, daemon
 
-from redlane.client import Client, operations
+from redlane.client import Client, ReviewFollower, operations
 
 RUNS = int(os.environ.get("BENCH_RUNS", "20"))
 HELD = int(os.environ.get("BENCH_HELD", "0"))
@@ -115,8 +115,9 @@ def others(environment: Mapping[str, str]) -> Iterator[None]:
 
 def await_held(client: Client, number: int) -> None:
     """Wait until so many are held; at once they would be too many to be judged."""
-    while len(client.send(operations.reviews())["reviews"]) < number:
-        time.sleep(0.05)
+    for held in client.follow(ReviewFollower()):
+        if len(held["reviews"]) >= number:
+            return
 
 
 @contextmanager
