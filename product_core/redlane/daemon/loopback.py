@@ -22,7 +22,7 @@ def listen_at(address: str) -> socket.socket:
         listener.bind((host, int(port)))
         listener.listen(_BACKLOG)
         listener.setblocking(False)  # noqa: FBT003  # takes no keyword
-    except BaseException:
+    except BaseException:  # Ctrl-C as well
         listener.close()
         raise
     return listener
