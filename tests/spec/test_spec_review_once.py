@@ -84,7 +84,6 @@ ONCE = {
     "behind a text of which not all is known": '. ./unknown.sh && eval "./odd a"',
     "by a program that becomes a shell": "python3 helper.py /bin/bash -c 'seq 1'",
     "a script of another language": ". ./unknown.sh && tool a",
-    "with a variable of the text": "export X=y; bash -c './odd a'; :",
     "several times": "for i in 1 2; do ./odd a; done; $(true) true",
 }
 
@@ -158,7 +157,7 @@ AGAIN = {
     "in one that a text names besides": "ls sub >&2; ./odd a && python3 elsewhere.py",
     "with other variables": "python3 varied.py bash -c './odd a'",
     "with variables of a program between": "python3 sets.py /bin/bash -c 'seq 1'; :",
-    "with another of the text's": "X=1 python3 sets.py /bin/bash -c 'seq ${#X}'; :",
+    "with another value of the text's": "X=1 python3 sets.py /bin/bash -c 'seq 1'; :",
     "a program that has changed": "python3 swaps.py bash -c './odd a'",
     "a directory that is another": "python3 moves.py bash -c './odd sub'",
     "by what the text becomes": "./odd a; exec python3 becomes.py",

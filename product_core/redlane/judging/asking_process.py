@@ -28,10 +28,10 @@ class AskingProcess:
             return ()
         return tuple((each.st_dev, each.st_ino) for each in found)
 
-    def variables(self) -> tuple[tuple[bytes, bytes], ...]:
-        """The variables that a command is given: names, and digests of their values."""
+    def variables(self) -> bytes:
+        """A digest of the variables that a command is given."""
         kept = sorted(i for i in self._environment.items() if i[0] not in _PASSING)
-        return tuple((name, hashlib.sha256(value).digest()) for name, value in kept)
+        return hashlib.sha256(repr(kept).encode()).digest()
 
     def program_places(self) -> list[str]:
         """The directories of its PATH, as they stand there."""

@@ -5,10 +5,8 @@ to go on is read once more, and its files have to be those that were there befor
 """
 
 import hashlib
-import os
 import time
 from collections.abc import Callable
-from itertools import chain
 
 from redlane.errors import ContentError
 from redlane.judging.seen_texts import Part, Seen, texts_of
@@ -67,10 +65,7 @@ class HeldCommand:
         content = self._content
         if content is None or self._used is None:
             return None
-        names = chain.from_iterable(each.assigned for each in content.commands)
-        assigned = frozenset(map(os.fsencode, names))
-        texts = texts_of(content)
-        return Seen(content.data, texts, self._used, assigned, self._held_at)
+        return Seen(content.data, texts_of(content), self._used, self._held_at)
 
     def part(self) -> Part | None:
         """What it is where it may be a part of another one; None before it was read."""

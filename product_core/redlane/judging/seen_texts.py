@@ -1,9 +1,9 @@
 """What somebody has seen of a command, and whether another one is a part of that.
 
 A part is taken for seen only if it does the same wherever it stands: what a text's own
-shell starts does, in the directories that the text names, with the variables that the
-text sets. What the text's process has become by itself does in its directory, with its
-variables, and so does what a program below starts, where the text is that one program.
+shell starts does, in the directories that the text names. What the text's process has
+become by itself does in its directory, and so does what a program below starts, where
+the text is that one program. All of them with the variables that its process had.
 """
 
 import shlex
@@ -41,14 +41,12 @@ def texts_of(content: Content) -> frozenset[bytes]:
 class Seen:
     """What somebody decided on: a text, what a Flag sees of it, and what it would use.
 
-    `assigned` are the names of the variables that it sets itself. `held_at` is in
-    nanoseconds since 1970, as times of files are.
+    `held_at` is in nanoseconds since 1970, as times of files are.
     """
 
     data: bytes
     texts: frozenset[bytes]
     used: Used
-    assigned: frozenset[bytes]
     held_at: int
 
     @property
@@ -106,14 +104,14 @@ class Part:
     def _is_alike(self, seen: Seen, place: Place) -> bool:
         """Whether nothing that was set in between can have made it another thing.
 
-        A program that the text's shell has started may have set more than that one.
+        What its shell has started may have been another program first.
         """
-        set_since = {e[0] for e in set(self.used.variables) ^ set(seen.used.variables)}
-        is_worked_out = bool(_WORKED_OUT.intersection(self.data))
-        if place is Place.OF_ITS_SHELL:
-            return set_since <= seen.assigned and not (set_since and is_worked_out)
-        is_there = self.used.place == seen.used.place
-        return is_there and not set_since and not is_worked_out
+        if self.used.variables != seen.used.variables:
+            return False
+        return place is Place.OF_ITS_SHELL or (
+            self.used.place == seen.used.place
+            and not _WORKED_OUT.intersection(self.data)
+        )
 
 
 def _joined(words: list[str]) -> bytes:

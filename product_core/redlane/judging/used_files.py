@@ -55,12 +55,12 @@ class Used:
     """What was found; `more`: there is more that cannot be told.
 
     `place` is where the process is, `places` that and each directory that the command
-    names, and `variables` are those that the process has, with digests of their values.
+    names, and `variables` a digest of those that the process has.
     """
 
     files: tuple[_Found, ...]
     place: _Identity
-    variables: tuple[tuple[bytes, bytes], ...]
+    variables: bytes
     more: bool
     places: tuple[tuple[int, int], ...] = ()
 
