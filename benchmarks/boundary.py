@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from measure import duration, percentile, print_table, ratio
+from own_daemon import SCRIPTS, redlane
 from workloads import Workload, workloads
-from wrapper import SCRIPTS, once, redlane
+from wrapper import once
 
 ROUNDS = int(os.environ.get("BENCH_RUNS", "10"))
 SPAWNS = 100

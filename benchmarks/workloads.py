@@ -33,8 +33,12 @@ def workloads(place: Path) -> tuple[Workload, ...]:
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
     options = ("install", "--no-index", "--no-deps", "--target", str(target))
 
+    archive = shutil.make_archive(str(place / "tree"), "tar", place, "tree")
+    options_of_tar = ("-C", str(target), "-xf", archive)
+
     def forget() -> None:
         shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
 
     return (
         Workload("pip install of a wheel", (*pip, *options, str(wheel)), place, forget),
@@ -42,6 +46,7 @@ def workloads(place: Path) -> tuple[Workload, ...]:
         Workload("find, 8,000 files", ("find", "tree", "-name", "x"), place),
         Workload("find, 8,000 directories", ("find", "directories"), place),
         Workload("tar, 8,000 files", ("tar", "-cf", "-", "tree"), place),
+        Workload("tar -x, 8,000 files", ("tar", *options_of_tar), place, forget),
     )
 
 
