@@ -75,14 +75,21 @@ def left(there: Guarded) -> list[Path]:
     return [*there.base.rglob("redlane-doctor*")]
 
 
+def _code(rows: Mapping[str, str]) -> int:
+    """The status for what is open: what the kernel lacks is a fault."""
+    faults = {each for each in rows if rows[each] == "open"} - {DIRECT}
+    assert faults <= LANDLOCKS | {OF_ROOT}
+    return 1 if faults else 0
+
+
 def test_plain_role_has_what_every_session_has(there: Guarded) -> None:
     ran = examined(there, "--role", "plain", "--json")
     rows = results(ran)
     assert those(rows, JUDGED | KERNELS | {HTTPS}) == {"held"}, ran
     assert those(rows, LANDLOCKS) == {SCOPES}, ran
-    assert (rows[OWN], rows[DIRECT]) == ("open", "open"), ran
+    assert (rows[OWN], rows[DIRECT]) == ("held", "open"), ran
     assert those(rows, {ELSEWHERE, HIDDEN, CALLS}) == {"not tried"}, ran
-    assert ran.code == 1
+    assert ran.code == _code(rows)
     assert not left(there)
     sessions = there.home.control.get("/api/sessions").json["sessions"]
     assert {each["state"] for each in sessions if each["label"]} == {"ended"}
@@ -96,21 +103,20 @@ def test_role_with_places_holds_files_too(there: Guarded) -> None:
         "held"
     }, ran
     assert rows[DIRECT] == "open", "the role does not ask for it, which is no fault"
-    faults = {each for each in rows if rows[each] == "open"} - {DIRECT}
-    assert faults <= LANDLOCKS | {OF_ROOT}
-    assert ran.code == (1 if faults else 0)
+    assert ran.code == _code(rows)
     assert not left(there)
 
 
 def test_table_is_for_people(there: Guarded) -> None:
     ran = examined(there, "--role", "plain")
-    assert (ran.code, ran.err) == (1, "")
+    assert ran.code in (0, 1)
+    assert ran.err == ""
     assert "\x1b" not in ran.out
     rows = [each for each in ran.out.splitlines() if not each.startswith(" ")]
     for name in JUDGED:
         (row,) = [each for each in rows if each.startswith(name)]
         assert "  held  " in row
-    assert "mend: give the role `writable`" in ran.out
+    assert "mend: a Syscall policy that names `connect`" in ran.out
     assert "(role plain, Linux " in rows[-1]
 
 

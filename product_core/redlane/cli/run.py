@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from redlane.cli.agent_environment import agent_environment
 from redlane.cli.output import print_note
+from redlane.cli.own_programs import own_programs
 from redlane.cli.parser import Commands, add_command
 from redlane.cli.proxy import blind_spots
 from redlane.cli.restrictions import restrictions_of_user
@@ -138,7 +139,19 @@ def run_in_session(
     session = client.send(operations.open_session(**opening))
     if session["proxy"] is not None and sys.stderr.isatty():
         print_note(blind_spots(session["proxy"]))
-    _supervise(session, start)
+    _supervise(session, start, _own_files(paths, status))
+
+
+def _own_files(paths: Paths, status: Mapping[str, Any]) -> Sequence[str]:
+    """What the session must not change: of the daemon, and of what asks it."""
+    every = [*status["boundary"]["own_files"], *own_programs(Path.cwd())]
+    every.append(f"/proc/{status['pid']}")
+    if not _is_machines(paths, status):
+        return every
+    # Only a user of the machine's daemon has files of another one's.
+    from redlane.daemon.own_files import own_files_of  # noqa: PLC0415
+
+    return [*every, *own_files_of(Paths.from_environment(os.environ)).every]
 
 
 def _is_machines(paths: Paths, status: Mapping[str, Any]) -> bool:
@@ -158,8 +171,13 @@ def _opening(role: str | None, label: str) -> dict[str, object]:
     return opening if role is None else {**opening, "role": role}
 
 
-def _supervise(session: Mapping[str, Any], start: Start) -> NoReturn:
-    """Become the supervisor of `session`: this very process is its root already."""
+def _supervise(
+    session: Mapping[str, Any], start: Start, own_files: Sequence[str]
+) -> NoReturn:
+    """Become the supervisor of `session`: this very process is its root already.
+
+    Where system calls are supervised, `own_files` come with the rules about them.
+    """
     path, words = os.fspath(program("redlane-run")), ["redlane-run"]
     calls = session["syscalls"]
     places = calls["writable"] is not None or bool(calls["hidden"])
@@ -171,6 +189,8 @@ def _supervise(session: Mapping[str, Any], start: Start) -> NoReturn:
         words = [path, "-I", "-c", _SUPERVISOR_OF_CALLS]
     words += ["--socket", str(session["socket"]), "--session", str(session["id"])]
     words += start.options()
+    if not names_calls:
+        words += [word for path in own_files for word in ("--keep", path)]
     environment = agent_environment(session, os.environ)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
         signal.signal(number, signal.SIG_DFL)

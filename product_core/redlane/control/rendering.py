@@ -103,6 +103,7 @@ class Rendering:
             "boundary": {
                 "landlock": landlock_version(),
                 "not_held": list(not_held(landlock_version())),
+                "own_files": list(self.held.own_files.every),
             },
             "held_reviews": sum(caller.sees(e.session) for e in self.reviews.list()),
             "warnings": self._blocked(seen)

@@ -1,5 +1,6 @@
-"""Which files of the daemon's no supervised session may change."""
+"""Which files of the daemon's no session may change."""
 
+from os import fspath
 from os.path import realpath
 
 from redlane.daemon.proxy_files import KEY, PORT
@@ -10,6 +11,8 @@ from redlane.paths import Paths
 __all__ = ["own_files_of"]
 
 _RUNNING = (SHIMS, "daemon.lock", "sessions.json", "shell-timeout", PORT)
+_FRESH = tuple(f".{name}.new" for name in ("sessions.json", "shell-timeout", PORT))
+"""As what some of them are written, before they are put in place."""
 
 
 def own_files_of(paths: Paths) -> OwnFiles:
@@ -22,7 +25,7 @@ def own_files_of(paths: Paths) -> OwnFiles:
         paths.legacy_policies,
         *(paths.hub_lock, paths.hub_trust, paths.home / "mcp-import"),
         *(paths.socket, paths.shell_socket),
-        *(paths.run / name for name in _RUNNING),
+        *(paths.run / name for name in (*_RUNNING, *_FRESH)),
         paths.authority,
         paths.pins,
     )
@@ -31,4 +34,9 @@ def own_files_of(paths: Paths) -> OwnFiles:
         *(paths.run / KEY, paths.run / f".{KEY}.new"),
         *(paths.authority / "key.pem", paths.authority / "key.pem.new"),
     )
-    return OwnFiles(tuple(map(realpath, kept)), tuple(map(realpath, closed)))
+    named = (fspath(each) for each in (*kept, *closed))
+    return OwnFiles(
+        tuple(map(realpath, kept)),
+        tuple(map(realpath, closed)),
+        tuple(each for each in named if realpath(each) != each),
+    )

@@ -29,11 +29,18 @@ _MOVING = frozenset({"rename", "renameat", "renameat2"})
 class OwnFiles:
     """Files and directories, by canonical paths, with all that is below them.
 
-    `kept` may be read, but not changed; `closed` neither.
+    `kept` may be read, but not changed; `closed` neither. `named` are paths that lead
+    to some of them by a link.
     """
 
     kept: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All the paths."""
+        return (*self.kept, *self.closed, *self.named)
 
     @cached_property
     def _starts(self) -> tuple[str, ...]:

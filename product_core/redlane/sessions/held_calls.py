@@ -62,7 +62,8 @@ class HeldCalls:
 
         `own_files` are the daemon's, which no session may change.
         """
-        self._own_files = own_files
+        self.own_files = own_files
+        """What no session may change."""
         self._table = table
         self._loaded = loaded
         self._lock = threading.Lock()
@@ -193,7 +194,7 @@ class HeldCalls:
             **document,
             "known": session_id in self._coverage,
             "daemon": os.getpid(),
-            "own_files": asdict(self._own_files),
+            "own_files": asdict(self.own_files),
         }
 
     def _document(self, session: Session) -> Document:

@@ -7,7 +7,7 @@
 
 struct filtered;
 
-struct filtered *filtered_leash(void);
+struct filtered *filtered_leash(bool asks);
 struct filtered *filtered_receive(int socket);
 pid_t filtered_fork(void);
 void filtered_load(const struct filtered *filtered);

@@ -3,14 +3,14 @@
  *
  * A Landlock domain keeps the session from signalling, tracing or looking into processes
  * outside of it, and from their abstract sockets. The filter keeps it from typing into
- * terminals, and has every start of a program told to the session's supervisor. Whose
- * child a process is tells whether its shells have been judged: none can make another
- * the child of its own parent. */
+ * terminals, and has every start of a program told to the session's supervisor, as every
+ * call is that changes a file (asked.c). Whose child a process is tells whether its
+ * shells have been judged: none can make another the child of its own parent. */
 #define _GNU_SOURCE
 #include "leash.h"
 
 #include <errno.h>
-#include <linux/audit.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
@@ -20,6 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "asked.h"
+#include "machine.h"
 #include "message.h"
 
 /* Of every machine, and as in linux/landlock.h of Linux 6.12; Debian 12 has an older
@@ -38,27 +40,41 @@ struct ruleset {
     uint64_t files, network, scoped;
 };
 
-#if defined(__x86_64__)
-#define MACHINE AUDIT_ARCH_X86_64
-#define OTHER_MACHINE AUDIT_ARCH_I386
 enum {
     OTHER_EXECVE = 11,
-    OTHER_EXECVEAT = 358,
+    OTHER_EXECVEAT = OF_OTHER(358, 387),
     OTHER_IOCTL = 54,
     OTHER_CLONE = 120,
+    OTHER_PRCTL = 172,
+    OTHER_FCNTL = 55,
+    OTHER_FCNTL64 = 221,
+    OTHER_ACCT = 51,
+    OTHER_PRLIMIT = OF_OTHER(340, 369),
+    OTHER_OPEN_BY_HANDLE = OF_OTHER(342, 371),
+    NO_CALL = -1,
 };
-#elif defined(__aarch64__)
-#define MACHINE AUDIT_ARCH_AARCH64
-#define OTHER_MACHINE AUDIT_ARCH_ARM
+
+/* Calls by which files are changed and which this program does not know how to look at:
+ * programs do without. The same numbers everywhere. */
 enum {
-    OTHER_EXECVE = 11,
-    OTHER_EXECVEAT = 387,
-    OTHER_IOCTL = 54,
-    OTHER_CLONE = 120,
+    IO_URING_SETUP = 425,
+    SETXATTRAT = 463,
+    REMOVEXATTRAT = 466,
+    FILE_SETATTR = 469,
+    UNKNOWN_FROM = 470,
 };
-#else
-#error "the system calls of this machine are not known"
-#endif
+
+/* Requests that change a file by a descriptor for reading: as of a 64-bit program and of
+ * a 32-bit one. */
+enum {
+    SET_FLAGS = 0x40086602,
+    SET_FLAGS_32 = 0x40046602,
+    SET_VERSION = 0x40087602,
+    SET_VERSION_32 = 0x40047602,
+    EXT4_SET_VERSION = 0x40086604,
+    EXT4_SET_VERSION_32 = 0x40046604,
+    SET_FILE_ATTRIBUTES = 0x401c5820,
+};
 
 #define LOAD(field) \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, field))
@@ -70,9 +86,24 @@ enum {
 #define IF(value, result) SKIP_UNLESS(value, 1), RETURN(result)
 
 /* The second argument of ioctl has its low half first on both machines. */
-#define TYPING \
+#define REQUEST \
     LOAD(args[1]), IF(TIOCSTI, SECCOMP_RET_ERRNO | EACCES), \
-        IF(TIOCLINUX, SECCOMP_RET_ERRNO | EACCES), RETURN(SECCOMP_RET_ALLOW)
+        IF(TIOCLINUX, SECCOMP_RET_ERRNO | EACCES), \
+        IF(SET_FLAGS, SECCOMP_RET_ERRNO | EACCES), \
+        IF(SET_FLAGS_32, SECCOMP_RET_ERRNO | EACCES), \
+        IF(SET_VERSION, SECCOMP_RET_ERRNO | EACCES), \
+        IF(SET_VERSION_32, SECCOMP_RET_ERRNO | EACCES), \
+        IF(EXT4_SET_VERSION, SECCOMP_RET_ERRNO | EACCES), \
+        IF(EXT4_SET_VERSION_32, SECCOMP_RET_ERRNO | EACCES), \
+        IF(SET_FILE_ATTRIBUTES, SECCOMP_RET_ERRNO | EACCES), RETURN(SECCOMP_RET_ALLOW)
+
+/* A lease has others wait who would write: the daemon, for one. */
+#define LEASE \
+    LOAD(args[1]), IF(F_SETLEASE, SECCOMP_RET_ERRNO | EACCES), RETURN(SECCOMP_RET_ALLOW)
+
+/* Limits are the caller's own business; those of the daemon would end it. */
+#define LIMIT \
+    LOAD(args[0]), IF(0, SECCOMP_RET_ALLOW), RETURN(SECCOMP_RET_ERRNO | EPERM)
 
 /* The flags of clone are its first argument everywhere. Those of clone3 are in memory,
  * and programs fall back on clone. */
@@ -80,28 +111,71 @@ enum {
     LOAD(args[0]), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_PARENT, 0, 1), \
         RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW)
 
-/* TYPING is 6 instructions, SIBLING 4, and this is HELD_LENGTH. */
-#define HELD(execve, execveat, ioctl, clone) \
-    LOAD(nr), IF(execve, SECCOMP_RET_USER_NOTIF), \
-        IF(execveat, SECCOMP_RET_USER_NOTIF), IF(CLONE3, SECCOMP_RET_ERRNO | ENOSYS), \
-        SKIP_UNLESS(clone, 4), SIBLING, SKIP_UNLESS(ioctl, 6), TYPING, \
-        RETURN(SECCOMP_RET_ALLOW)
+/* The supervisor looks into what calls: that it can, stays so. To forbid it succeeds,
+ * and changes nothing. */
+#define CLOSING \
+    LOAD(args[0]), IF(PR_SET_DUMPABLE, SECCOMP_RET_ERRNO | 0), RETURN(SECCOMP_RET_ALLOW)
 
-enum { X32_CALLS = 0x40000000, HELD_LENGTH = 20 };
+/* REQUEST is 20 instructions, the others are 4. */
+#define HELD(execve, execveat, ioctl, clone, prctl, fcntl, fcntl64, prlimit, acct, \
+             open_by_handle) \
+    IF(execve, SECCOMP_RET_USER_NOTIF), IF(execveat, SECCOMP_RET_USER_NOTIF), \
+        IF(CLONE3, SECCOMP_RET_ERRNO | ENOSYS), \
+        IF(IO_URING_SETUP, SECCOMP_RET_ERRNO | ENOSYS), \
+        IF(SETXATTRAT, SECCOMP_RET_ERRNO | ENOSYS), \
+        IF(REMOVEXATTRAT, SECCOMP_RET_ERRNO | ENOSYS), \
+        IF(FILE_SETATTR, SECCOMP_RET_ERRNO | ENOSYS), SKIP_UNLESS(clone, 4), SIBLING, \
+        SKIP_UNLESS(prctl, 4), CLOSING, SKIP_UNLESS(ioctl, 20), REQUEST, \
+        SKIP_UNLESS(fcntl, 4), LEASE, SKIP_UNLESS(fcntl64, 4), LEASE, \
+        SKIP_UNLESS(prlimit, 4), LIMIT, IF(acct, SECCOMP_RET_ERRNO | EPERM), \
+        IF(open_by_handle, SECCOMP_RET_ERRNO | EPERM), \
+        SKIP_BELOW(UNKNOWN_FROM, 1), RETURN(SECCOMP_RET_ERRNO | ENOSYS)
 
-struct sock_fprog leash_filter(void) {
-    static struct sock_filter code[] = {
-        LOAD(arch),
-        SKIP_UNLESS(MACHINE, HELD_LENGTH + 3),
-        LOAD(nr),
+enum { X32_CALLS = 0x40000000 };
+
+#define COUNT(code) (sizeof(code) / sizeof *(code))
+
+static struct sock_filter code[2 * ASKED_MOST + 128];
+static unsigned length;
+
+static void add(const struct sock_filter *from, size_t count) {
+    for (size_t i = 0; i < count; i++) code[length++] = from[i];
+}
+
+/* Adds what holds for one set of numbers, and the test for it in front. */
+static void add_machine(unsigned machine, const struct sock_filter *held, size_t count,
+                        bool asks) {
+    static const struct sock_filter number[] = {LOAD(nr)}, rest[] = {RETURN(SECCOMP_RET_ALLOW)};
+    unsigned test = length++;
+    add(number, COUNT(number));
+    if (asks) length += asked_filter(code + length, machine == MACHINE);
+    add(held, count);
+    add(rest, COUNT(rest));
+    code[test] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, machine, 0, 0);
+    code[test].jf = (unsigned char)(length - test - 1);
+}
+
+/* The filter; `asks`: also about the calls that change files. */
+struct sock_fprog leash_filter(bool asks) {
+    static const struct sock_filter own[] = {
         SKIP_BELOW(X32_CALLS, 1), /* x86_64's other calls; aarch64 has none as high */
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
-        HELD(SYS_execve, SYS_execveat, SYS_ioctl, SYS_clone),
-        SKIP_UNLESS(OTHER_MACHINE, HELD_LENGTH),
-        HELD(OTHER_EXECVE, OTHER_EXECVEAT, OTHER_IOCTL, OTHER_CLONE),
-        RETURN(SECCOMP_RET_KILL_PROCESS),
+        HELD(SYS_execve, SYS_execveat, SYS_ioctl, SYS_clone, SYS_prctl, SYS_fcntl,
+             NO_CALL, SYS_prlimit64, SYS_acct, SYS_open_by_handle_at),
     };
-    return (struct sock_fprog){sizeof code / sizeof *code, code};
+    static const struct sock_filter other[] = {
+        HELD(OTHER_EXECVE, OTHER_EXECVEAT, OTHER_IOCTL, OTHER_CLONE, OTHER_PRCTL,
+             OTHER_FCNTL, OTHER_FCNTL64, OTHER_PRLIMIT, OTHER_ACCT,
+             OTHER_OPEN_BY_HANDLE),
+    };
+    static const struct sock_filter arch[] = {LOAD(arch)},
+                                    neither[] = {RETURN(SECCOMP_RET_KILL_PROCESS)};
+    length = 0;
+    add(arch, COUNT(arch));
+    add_machine(MACHINE, own, COUNT(own), asks);
+    add_machine(OTHER_MACHINE, other, COUNT(other), asks);
+    add(neither, COUNT(neither));
+    return (struct sock_fprog){(unsigned short)length, code};
 }
 
 static long landlock(long call, const void *first, long second, long third) {

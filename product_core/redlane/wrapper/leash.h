@@ -2,6 +2,7 @@
 #pragma once
 
 #include <linux/filter.h>
+#include <stdbool.h>
 
-struct sock_fprog leash_filter(void);
+struct sock_fprog leash_filter(bool asks);
 void leash_put_on(void);

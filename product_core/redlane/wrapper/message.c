@@ -39,10 +39,8 @@ static bool misleads(unsigned point) {
            (point >= 0xe0000 && point <= 0xe007f);
 }
 
-enum { MOST_SHOWN = sizeof "\\x00" - 1 }; /* of one byte */
-
 /* Writes text to `to` as it is shown, which has room for it; where that ends. */
-static char *show(char *to, const char *text, size_t length) {
+char *message_show(char *to, const char *text, size_t length) {
     const unsigned char *next = (const unsigned char *)text;
     while (length) {
         unsigned point = 0;
@@ -80,9 +78,9 @@ static void write_line(const char *speaker, const char *text, size_t length) {
         write_whole(too_much, sizeof too_much - 1);
         return;
     }
-    char *end = show(line, speaker, named);
+    char *end = message_show(line, speaker, named);
     end = stpcpy(end, between);
-    end = show(end, text, length);
+    end = message_show(end, text, length);
     *end++ = '\n';
     write_whole(line, (size_t)(end - line));
     free(line);

@@ -14,4 +14,7 @@ void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void fail(int status, const char *speaker, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+enum { MOST_SHOWN = sizeof "\\x00" - 1 }; /* of one byte */
+char *message_show(char *to, const char *text, size_t length);
 _Noreturn void refuse_saying(const char *message, size_t length);

@@ -9,12 +9,14 @@
  *
  *     --filter FD      started by a supervisor of the session's system calls (filtered.c)
  *     --owners NAMES   programs that may read what is hidden, between colons
+ *     --keep PATH      a file or directory that no program of the session changes
  *     --boundary none  nothing but its place in the tree binds the session
  *     --judged yes     COMMAND is a shell whose own command has been judged */
 #define _GNU_SOURCE
 #include "bytes.h"
 #include "execs.h"
 #include "filtered.h"
+#include "keeper.h"
 #include "link.h"
 #include "locate.h"
 #include "message.h"
@@ -42,6 +44,10 @@ struct session {
     char **command;
     struct filtered *filtered; /* NULL for one that nothing binds */
     struct execs *execs;       /* the same */
+    const char **kept;         /* paths */
+    size_t kept_count;
+    struct reporter reporter;
+    struct keeper *keeper; /* NULL where nothing is kept, or the plugin does */
     bool is_supervised;        /* by a supervisor of system calls */
     int signals;
     pid_t agent;
@@ -49,7 +55,8 @@ struct session {
     bool ended;
 };
 
-static void parse(struct session *session, char **argv) {
+static void parse(struct session *session, int argc, char **argv) {
+    session->kept = allocate((size_t)argc * sizeof *session->kept);
     char **word = argv[0] ? argv + 1 : argv;
     for (; *word && strcmp(*word, "--") != 0; word += 2) {
         if (!word[1])
@@ -58,6 +65,8 @@ static void parse(struct session *session, char **argv) {
         else if (strcmp(*word, "--session") == 0) session->id = word[1];
         else if (strcmp(*word, "--filter") == 0) session->filter = word[1];
         else if (strcmp(*word, "--owners") == 0) session->owners = word[1];
+        else if (strcmp(*word, "--keep") == 0)
+            session->kept[session->kept_count++] = word[1];
         else if (strcmp(*word, "--boundary") == 0)
             session->is_bound = strcmp(word[1], "none") != 0;
         else if (strcmp(*word, "--judged") == 0)
@@ -89,7 +98,8 @@ static bool is_inside(void) {
 /* Prepares what binds the session. */
 static void bind_session(struct session *session) {
     if (session->filter) take_filter(session);
-    else if (session->is_bound && !is_inside()) session->filtered = filtered_leash();
+    else if (session->is_bound && !is_inside())
+        session->filtered = filtered_leash(session->kept_count > 0);
     if (session->filtered)
         session->execs =
             execs_prepare(session->socket, session->is_judged, session->owners);
@@ -136,12 +146,17 @@ static void start_agent(struct session *session, const sigset_t *set) {
 /* Lets the agent go on when its system calls are answered. With a supervisor of its own
  * this process leaves the terminal to it: a signal for the whole group of the agent must
  * not reach both. */
-static void hand_over(const struct session *session) {
+static void hand_over(struct session *session) {
     if (session->is_supervised && setsid() < 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
     int listener = filtered_hand_over(session->filtered, session->agent,
                                       execs_token(session->execs));
     execs_serve(session->execs, listener);
+    if (listener < 0 || session->is_supervised || !session->kept_count) return;
+    session->reporter = (struct reporter){session->socket, session->id};
+    session->keeper =
+        keeper_start(listener, kept_prepare(session->kept, session->kept_count),
+                     &session->reporter);
 }
 
 /* The terminal has stopped the agent: so does this process, that the outer shell may
@@ -191,18 +206,26 @@ static void take_signals(struct session *session) {
 static void take_starts(struct session *session) {
     uint64_t id;
     int32_t thread;
+    while (session->keeper && keeper_take_start(session->keeper, &id, &thread))
+        execs_take(session->execs, id, thread);
     while (filtered_allowed(session->filtered, &id, &thread))
         execs_take(session->execs, id, thread);
+}
+
+/* Where starts come from that another has received; -1: from nobody. */
+static int starts_socket(const struct session *session) {
+    if (session->keeper) return keeper_starts(session->keeper);
+    return session->is_supervised ? filtered_socket(session->filtered) : -1;
 }
 
 /* Waits for something to do, at most so long (-1: as long as it takes), and does it. */
 static void step(struct session *session, int most) {
     int patience = session->execs ? execs_patience(session->execs) : -1;
-    bool answers = session->execs && !session->is_supervised;
+    bool answers = session->execs && !session->is_supervised && !session->keeper;
     struct pollfd watched[] = {
         {session->signals, POLLIN, 0},
         {answers ? execs_listener(session->execs) : -1, POLLIN, 0},
-        {session->is_supervised ? filtered_socket(session->filtered) : -1, POLLIN, 0},
+        {starts_socket(session), POLLIN, 0},
         {session->execs ? execs_answers(session->execs) : -1, POLLIN, 0},
     };
     bool looks = patience >= 0 && (most < 0 || patience < most);
@@ -304,7 +327,7 @@ static _Noreturn void end_alike(int status) {
 int main(int argc, char **argv) {
     struct session session = {.is_bound = true};
     if (argc < 1) return STATUS_USAGE;
-    parse(&session, argv);
+    parse(&session, argc, argv);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
     bind_session(&session);

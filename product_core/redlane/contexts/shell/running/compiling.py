@@ -28,6 +28,7 @@ _UNITS = {
     ),
     "redlane-run": (
         *("supervisor", "filtered", "leash"),
+        *("asked", "keeper", "kept", "walk", "mounts", "report", "complaint"),
         *("execs", "starts", "becoming", "judged", "previews"),
         *("images", "redirect", "secure", "locate"),
     ),

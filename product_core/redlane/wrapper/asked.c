@@ -1,0 +1,134 @@
+/* Which system calls change files, and where their arguments say which.
+ *
+ * Numbers are those of linux/unistd.h, some of which Debian 12 does not have yet. Those
+ * of the 32-bit calls of x86_64 and aarch64 machines are written out. */
+#define _GNU_SOURCE
+#include "asked.h"
+
+#include "machine.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define LEGACY(name) SYS_##name
+#define RENAMEAT SYS_renameat
+#else
+#define RENAMEAT 38
+#define LEGACY(name) NONE /* aarch64 has those with a directory only */
+#endif
+
+struct row {
+    int own, other;
+    struct asked asked;
+};
+
+#define ROW(own, i386, arm, ...) {own, OF_OTHER(i386, arm), {__VA_ARGS__}}
+
+static const struct row rows[] = {
+    ROW(LEGACY(open), 5, 5, "open", OPENS, BY_OPEN_FLAGS, NONE, 0, NONE, NONE, 1),
+    ROW(SYS_openat, 295, 322, "openat", OPENS, BY_OPEN_FLAGS, 0, 1, NONE, NONE, 2),
+    ROW(LEGACY(creat), 8, 8, "creat", OPENS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
+    ROW(437, 437, 437, "openat2", OPENS, BY_OPEN_FLAGS, 0, 1, NONE, NONE, NONE),
+    ROW(LEGACY(mkdir), 39, 39, "mkdir", MAKES_DIRECTORY, STAYS, NONE, 0, NONE, NONE, NONE),
+    ROW(SYS_mkdirat, 296, 323, "mkdirat", MAKES_DIRECTORY, STAYS, 0, 1, NONE, NONE, NONE),
+    ROW(LEGACY(mknod), 14, 14, "mknod", MAKES, STAYS, NONE, 0, NONE, NONE, NONE),
+    ROW(SYS_mknodat, 297, 324, "mknodat", MAKES, STAYS, 0, 1, NONE, NONE, NONE),
+    ROW(LEGACY(symlink), 83, 83, "symlink", MAKES, STAYS, NONE, 1, NONE, NONE, NONE),
+    ROW(SYS_symlinkat, 304, 331, "symlinkat", MAKES, STAYS, 1, 2, NONE, NONE, NONE),
+    ROW(LEGACY(unlink), 10, 10, "unlink", REMOVES, STAYS, NONE, 0, NONE, NONE, NONE),
+    ROW(SYS_unlinkat, 301, 328, "unlinkat", REMOVES, STAYS, 0, 1, NONE, NONE, NONE),
+    ROW(LEGACY(rmdir), 40, 40, "rmdir", REMOVES, STAYS, NONE, 0, NONE, NONE, NONE),
+    ROW(LEGACY(rename), 38, 38, "rename", MOVES, STAYS, NONE, 0, NONE, 1, NONE),
+    ROW(RENAMEAT, 302, 329, "renameat", MOVES, STAYS, 0, 1, 2, 3, NONE),
+    ROW(SYS_renameat2, 353, 382, "renameat2", MOVES, STAYS, 0, 1, 2, 3, NONE),
+    ROW(LEGACY(link), 9, 9, "link", LINKS, STAYS, NONE, 0, NONE, 1, NONE),
+    ROW(SYS_linkat, 303, 330, "linkat", LINKS, FOLLOWS_IF_FLAGGED, 0, 1, 2, 3, 4),
+    ROW(SYS_truncate, 92, 92, "truncate", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
+    ROW(NONE, 193, 193, "truncate", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
+    ROW(LEGACY(chmod), 15, 15, "chmod", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
+    ROW(SYS_fchmodat, 306, 333, "fchmodat", ALTERS, FOLLOWS, 0, 1, NONE, NONE, NONE),
+    ROW(452, 452, 452, "fchmodat2", ALTERS, STAYS_IF_FLAGGED, 0, 1, NONE, NONE, 3),
+    ROW(LEGACY(chown), 182, 182, "chown", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
+    ROW(NONE, 212, 212, "chown", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
+    ROW(LEGACY(lchown), 16, 16, "lchown", ALTERS, STAYS, NONE, 0, NONE, NONE, NONE),
+    ROW(NONE, 198, 198, "lchown", ALTERS, STAYS, NONE, 0, NONE, NONE, NONE),
+    ROW(SYS_fchownat, 298, 325, "fchownat", ALTERS, STAYS_IF_FLAGGED, 0, 1, NONE, NONE,
+        4),
+    ROW(SYS_setxattr, 226, 226, "setxattr", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
+    ROW(SYS_lsetxattr, 227, 227, "lsetxattr", ALTERS, STAYS, NONE, 0, NONE, NONE, NONE),
+    ROW(SYS_removexattr, 235, 235, "removexattr", ALTERS, FOLLOWS, NONE, 0, NONE, NONE,
+        NONE),
+    ROW(SYS_lremovexattr, 236, 236, "lremovexattr", ALTERS, STAYS, NONE, 0, NONE, NONE,
+        NONE),
+    ROW(SYS_fchmod, 94, 94, "fchmod", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE, NONE),
+    ROW(SYS_fchown, 95, 95, "fchown", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE, NONE),
+    ROW(NONE, 207, 207, "fchown", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE, NONE),
+    ROW(SYS_fsetxattr, 228, 228, "fsetxattr", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE,
+        NONE),
+    ROW(SYS_fremovexattr, 237, 237, "fremovexattr", ALTERS_OPEN, STAYS, 0, NONE, NONE,
+        NONE, NONE),
+    ROW(SYS_bind, 361, 282, "bind", BINDS, STAYS, NONE, 1, NONE, NONE, NONE),
+    ROW(NONE, 102, NONE, "bind", BINDS_BY_MEMORY, STAYS, NONE, 1, NONE, NONE, NONE),
+};
+
+enum { ROWS = sizeof rows / sizeof *rows, SOCKETCALL_BIND = 2 };
+
+const struct asked *asked_find(const struct seccomp_data *data) {
+    bool is_own = data->arch == MACHINE;
+    for (size_t i = 0; i < ROWS; i++)
+        if ((is_own ? rows[i].own : rows[i].other) == data->nr) return &rows[i].asked;
+    return NULL;
+}
+
+#define WORD(number) ((uint32_t)offsetof(struct seccomp_data, args[number]))
+#define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
+#define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
+#define UNLESS(value, count) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, (count))
+#define UNLESS_SOME(flags, count) \
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(flags), 0, (count))
+
+static const uint32_t writing = O_ACCMODE | O_CREAT | O_TRUNC;
+
+static unsigned add(struct sock_filter *to, const struct sock_filter *from, size_t size) {
+    unsigned count = (unsigned)(size / sizeof *from);
+    for (unsigned i = 0; i < count; i++) to[i] = from[i];
+    return count;
+}
+
+/* One call's part: the number stands in the accumulator, and does at its end. */
+static unsigned add_row(struct sock_filter *code, int number, const struct asked *asked) {
+    const struct sock_filter whole[] = {
+        UNLESS(number, 1),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+    };
+    const struct sock_filter flagged[] = {
+        UNLESS(number, 4),
+        LOAD(WORD(asked->flags)),
+        UNLESS_SOME(writing, 1),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+        RETURN(SECCOMP_RET_ALLOW),
+    };
+    const struct sock_filter of_memory[] = {
+        UNLESS(number, 4),
+        LOAD(WORD(0)),
+        UNLESS(SOCKETCALL_BIND, 1),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+        RETURN(SECCOMP_RET_ALLOW),
+    };
+    if (asked->change == OPENS && asked->flags != NONE)
+        return add(code, flagged, sizeof flagged);
+    if (asked->change == BINDS_BY_MEMORY) return add(code, of_memory, sizeof of_memory);
+    return add(code, whole, sizeof whole);
+}
+
+unsigned asked_filter(struct sock_filter *code, bool is_own) {
+    unsigned count = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+        int number = is_own ? rows[i].own : rows[i].other;
+        if (number != NONE) count += add_row(code + count, number, &rows[i].asked);
+    }
+    return count;
+}

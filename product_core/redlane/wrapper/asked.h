@@ -1,0 +1,41 @@
+/* Which system calls change files, and where their arguments say which. */
+#pragma once
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum change {
+    OPENS,    /* a file, for more than reading */
+    MAKES,    /* a name that is not there */
+    MAKES_DIRECTORY,
+    REMOVES,  /* a name */
+    MOVES,    /* a name to another */
+    LINKS,    /* a second name for a file */
+    ALTERS,   /* size, rights, owner or attributes of what a path leads to */
+    ALTERS_OPEN, /* the same of what a descriptor stands for */
+    BINDS,       /* a socket to a path */
+    BINDS_BY_MEMORY, /* the same, its arguments in memory */
+};
+
+/* Whether the end of a path is followed where it is a link. */
+enum following { STAYS, FOLLOWS, STAYS_IF_FLAGGED, FOLLOWS_IF_FLAGGED, BY_OPEN_FLAGS };
+
+enum { NONE = -1 };
+
+struct asked {
+    const char *name; /* as events tell it */
+    enum change change;
+    enum following following;
+    /* Which argument is which, NONE where there is none. */
+    signed char directory, path, to_directory, to_path, flags;
+};
+
+/* The call of a notification; NULL for one that is not asked about. */
+const struct asked *asked_find(const struct seccomp_data *data);
+
+/* Adds to a filter what asks about them, where a number has been loaded; how many
+ * instructions that is. `code` has room for ASKED_MOST. */
+enum { ASKED_MOST = 160 };
+unsigned asked_filter(struct sock_filter *code, bool is_own);

@@ -1,0 +1,118 @@
+/* The mounts that were there before a session: of the others it may have made each.
+ *
+ * They are told by numbers that are not used again, where the kernel has such (Linux
+ * 6.8), and by those that it shows otherwise. */
+#define _GNU_SOURCE
+#include "mounts.h"
+
+#include "bytes.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { LISTMOUNT = 458, AT_ONCE = 512, UNIQUE_NUMBER = 0x4000 };
+
+static struct bytes numbers, devices; /* of uint64_t; of dev_t */
+static unsigned kind = STATX_MNT_ID;  /* of the numbers */
+
+/* All of them by their unique numbers; false: the kernel has none. */
+static bool list_mounts(void) {
+    static uint64_t found[AT_ONCE];
+    struct {
+        uint32_t size, spare;
+        uint64_t mount, after;
+    } request = {.size = sizeof request, .mount = UINT64_MAX};
+    long count;
+    do {
+        count = syscall(LISTMOUNT, &request, found, AT_ONCE, 0);
+        if (count > 0) bytes_add(&numbers, found, (size_t)count * sizeof *found);
+        if (count > 0) request.after = found[count - 1];
+    } while (count == AT_ONCE);
+    return count >= 0 && numbers.length;
+}
+
+/* Each line has a mount's number, its parent's, and its device. */
+static void read_mounts(bool has_numbers) {
+    FILE *lines = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL;
+    size_t room = 0;
+    while (lines && getline(&line, &room, lines) > 0) {
+        unsigned major, minor;
+        unsigned long long number;
+        if (sscanf(line, "%llu %*u %u:%u", &number, &major, &minor) != 3) continue;
+        uint64_t one = number;
+        dev_t device = makedev(major, minor);
+        bytes_add(&devices, &device, sizeof device);
+        if (!has_numbers) bytes_add(&numbers, &one, sizeof one);
+    }
+    free(line);
+    if (lines) fclose(lines);
+}
+
+/* To be done before anything of the session runs. */
+void mounts_note(void) {
+    bool has_numbers = list_mounts();
+    if (has_numbers) kind = UNIQUE_NUMBER;
+    read_mounts(has_numbers);
+}
+
+static uint64_t number_of(int file) {
+    struct statx about;
+    return statx(file, "", AT_EMPTY_PATH, kind, &about) == 0 ? about.stx_mnt_id : 0;
+}
+
+/* Whether a file is reached through a mount that was there before. */
+bool mounts_are_old(int file) {
+    const uint64_t *each = (const uint64_t *)numbers.data, number = number_of(file);
+    for (size_t i = 0; number && i < numbers.length / sizeof *each; i++)
+        if (each[i] == number) return true;
+    return false;
+}
+
+/* Whether two files are reached through the same mount. */
+bool mounts_are_same(int one, int other) {
+    uint64_t first = number_of(one);
+    return first && first == number_of(other);
+}
+
+/* The device of the mount that a file is reached through, for a process; 0: the mount is
+ * in no place. */
+static dev_t device_of_mount(pid_t process, int file) {
+    char path[64], *line = NULL;
+    struct statx about;
+    size_t room = 0;
+    dev_t found = 0;
+    unsigned major, minor;
+    unsigned long long number;
+    snprintf(path, sizeof path, "/proc/%ld/mountinfo", (long)process);
+    if (statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID, &about) != 0) return 0;
+    FILE *lines = fopen(path, "re");
+    while (lines && !found && getline(&line, &room, lines) > 0)
+        if (sscanf(line, "%llu %*u %u:%u", &number, &major, &minor) == 3 &&
+            number == about.stx_mnt_id)
+            found = makedev(major, minor);
+    free(line);
+    if (lines) fclose(lines);
+    return found;
+}
+
+/* Whether a file may be another one that nobody sees there: of an overlay that was not
+ * there before. */
+bool mounts_hide(pid_t process, int file) {
+    struct statfs system;
+    if (fstatfs(file, &system) != 0) return true;
+    if (system.f_type != OVERLAYFS_SUPER_MAGIC) return false;
+    dev_t device = device_of_mount(process, file);
+    const dev_t *each = (const dev_t *)devices.data;
+    for (size_t i = 0; device && i < devices.length / sizeof *each; i++)
+        if (each[i] == device) return false;
+    return true;
+}

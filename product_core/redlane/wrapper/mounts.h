@@ -1,0 +1,10 @@
+/* The mounts that were there before a session: of the others it may have made each. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+void mounts_note(void);
+bool mounts_are_old(int file);
+bool mounts_are_same(int one, int other);
+bool mounts_hide(pid_t process, int file);

@@ -1,0 +1,317 @@
+/* Where a path leads that a thread of the session gives to the kernel.
+ *
+ * It is walked as the kernel walks it for that thread: from its directories, within its
+ * root, and with its own /proc/self. Most paths have no link in them, and the kernel
+ * says so in one go. */
+#define _GNU_SOURCE
+#include "walk.h"
+
+#include "bytes.h"
+#include "mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, STATUS = 16 * 1024, DEEPEST = 40 };
+enum { MOST_LINKS = 40, PROC_ROOT = 1, PIN = O_PATH | O_CLOEXEC };
+
+struct walk {
+    const struct caller *caller;
+    int at; /* a directory, or what a link of /proc stands for */
+    int links;
+    char left[2 * PATH_MAX];
+};
+
+static int open_of_caller(const struct caller *caller, const char *what, int number) {
+    char path[64];
+    int length = snprintf(path, sizeof path, "/proc/%ld/%s", (long)caller->thread, what);
+    if (number >= 0) snprintf(path + length, sizeof path - (size_t)length, "/%d", number);
+    return open(path, PIN);
+}
+
+/* What a descriptor stands for. */
+static int open_descriptor(const struct caller *caller, int number) {
+    if (number == HERE) return open_of_caller(caller, "cwd", -1);
+    int file = number < 0 ? -1 : open_of_caller(caller, "fd", number);
+    if (number < 0 || (file < 0 && errno == ENOENT)) errno = EBADF;
+    return file;
+}
+
+/* Whether two are the same directory in the same mount: bound to another place, it has
+ * another one above it. */
+static bool is_same(int one, int other) {
+    struct stat first, second;
+    return fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino &&
+           mounts_are_same(one, other);
+}
+
+int caller_take(struct caller *caller, pid_t thread) {
+    *caller = (struct caller){.thread = thread};
+    caller->root = open_of_caller(caller, "root", -1);
+    return caller->root < 0 ? errno : 0;
+}
+
+void caller_leave(struct caller *caller) { close(caller->root); }
+
+/* Not beyond the page: what lies there may not be mapped. */
+static size_t up_to_page(uint64_t address, size_t most) {
+    size_t left = PAGE - address % PAGE;
+    return left < most ? left : most;
+}
+
+int caller_bytes(const struct caller *caller, uint64_t address, void *bytes, size_t size) {
+    struct iovec here = {bytes, size}, there = {(void *)(uintptr_t)address, size};
+    ssize_t got = process_vm_readv(caller->thread, &here, 1, &there, 1, 0);
+    if (got < 0) return errno;
+    return (size_t)got == size ? 0 : EFAULT;
+}
+
+int caller_string(const struct caller *caller, uint64_t address, char *text, size_t size) {
+    size_t had = 0;
+    while (had < size) {
+        size_t now = up_to_page(address + had, size - had);
+        int error = caller_bytes(caller, address + had, text + had, now);
+        if (error) return error;
+        if (memchr(text + had, 0, now)) return 0;
+        had += now;
+    }
+    return ENAMETOOLONG;
+}
+
+static void move(struct walk *walk, int to) {
+    close(walk->at);
+    walk->at = to;
+}
+
+static int go_to(struct walk *walk, int from, const char *name) {
+    int next = openat(from, name, PIN);
+    if (next < 0) return errno;
+    move(walk, next);
+    return 0;
+}
+
+/* Puts a link's text in front of what is left of the path. */
+static int put_before(struct walk *walk, const char *text) {
+    size_t length = strlen(text), left = strlen(walk->left);
+    if (++walk->links > MOST_LINKS) return ELOOP;
+    if (length + left + 2 >= sizeof walk->left) return ENAMETOOLONG; /* with a slash */
+    memmove(walk->left + length + 1, walk->left, left + 1);
+    memcpy(walk->left, text, length);
+    walk->left[length] = left ? '/' : '\0';
+    return *text == '/' ? go_to(walk, walk->caller->root, ".") : 0;
+}
+
+/* The numbers of a line of a status, from the machine's namespace to the process's own;
+ * how many. */
+static size_t numbers_of(const char *status, const char *name, long *numbers) {
+    const char *line = strstr(status, name);
+    size_t count = 0;
+    if (!line) return 0;
+    for (char *at = (char *)line + strlen(name), *end; count < DEEPEST; at = end) {
+        numbers[count] = strtol(at, &end, 10);
+        if (end == at || *at == '\n') break;
+        count++;
+    }
+    return count;
+}
+
+static bool read_status(int proc, long number, struct bytes *status) {
+    char path[64], text[STATUS];
+    snprintf(path, sizeof path, "%ld/status", number);
+    int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    if (length > 0) bytes_add(status, text, (size_t)length);
+    return length > 0;
+}
+
+static bool is_our_proc(int proc) {
+    struct stat ours, there;
+    return stat("/proc", &ours) == 0 && fstat(proc, &there) == 0 &&
+           ours.st_dev == there.st_dev;
+}
+
+/* What the caller is called in the /proc that stands there: in ours by the first of its
+ * numbers, elsewhere by the one that has as many below it there. */
+static int own_name(const struct walk *walk, bool is_thread, char *name, size_t size) {
+    char path[64];
+    struct bytes status = {0};
+    long process[DEEPEST], thread[DEEPEST], others[DEEPEST];
+    bool is_ours = is_our_proc(walk->at);
+    long found = is_ours ? 0 : -1;
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)walk->caller->thread);
+    if (!bytes_read_file(&status, path, STATUS)) return ESRCH;
+    long depth = (long)numbers_of(status.data, "\nNStgid:", process);
+    if (numbers_of(status.data, "\nNSpid:", thread) != (size_t)depth) depth = 0;
+    free(status.data);
+    for (long i = 0; i < depth && !is_ours; i++) {
+        struct bytes there = {0};
+        bool is_it = read_status(walk->at, process[i], &there) &&
+                     (long)numbers_of(there.data, "\nNStgid:", others) == depth - i;
+        free(there.data);
+        if (is_it && found >= 0) return EACCES; /* nobody knows which */
+        if (is_it) found = i;
+    }
+    if (found < 0 || !depth) return EACCES;
+    if (is_thread) snprintf(name, size, "%ld/task/%ld", process[found], thread[found]);
+    else snprintf(name, size, "%ld", process[found]);
+    return 0;
+}
+
+static bool is_in_proc(int directory) {
+    struct statfs about;
+    return fstatfs(directory, &about) != 0 || about.f_type == PROC_SUPER_MAGIC;
+}
+
+static bool is_top_of_proc(int directory) {
+    struct stat about;
+    return fstat(directory, &about) != 0 || about.st_ino == PROC_ROOT;
+}
+
+/* Follows a link, which `spot` is: by its text, or where the kernel says it leads. */
+static int follow_link(struct walk *walk, const struct spot *spot) {
+    char text[PATH_MAX];
+    if (!mounts_are_same(spot->object, walk->at)) return EACCES; /* a link, mounted */
+    bool is_proc = is_in_proc(walk->at), is_top = is_proc && is_top_of_proc(walk->at);
+    if (is_proc && !is_top) {
+        if (++walk->links > MOST_LINKS) return ELOOP;
+        return go_to(walk, walk->at, spot->name);
+    }
+    bool is_thread = strcmp(spot->name, "thread-self") == 0;
+    if (is_top && (is_thread || strcmp(spot->name, "self") == 0)) {
+        int error = own_name(walk, is_thread, text, sizeof text);
+        return error ? error : put_before(walk, text);
+    }
+    ssize_t length = readlinkat(spot->object, "", text, sizeof text - 1);
+    if (length < 0) return errno;
+    text[length] = '\0';
+    return put_before(walk, text);
+}
+
+/* Takes the next name off the path: true while it has one. */
+static bool take_name(struct walk *walk, struct spot *spot, bool *is_last, bool *is_dir) {
+    const char *from = walk->left + strspn(walk->left, "/");
+    size_t length = strcspn(from, "/");
+    const char *after = from + length + strspn(from + length, "/");
+    *is_last = !*after;
+    *is_dir = from[length] == '/';
+    if (!length || length > NAME_MAX) {
+        *spot->name = '\0';
+        return false;
+    }
+    memcpy(spot->name, from, length);
+    spot->name[length] = '\0';
+    memmove(walk->left, after, strlen(after) + 1);
+    return true;
+}
+
+/* The spot is what the walk has come to. */
+static int stay(struct walk *walk, struct spot *spot) {
+    *spot->name = '\0';
+    spot->object = dup(walk->at);
+    if (spot->object < 0 || fstat(spot->object, &spot->about) != 0) return errno;
+    if (S_ISDIR(spot->about.st_mode)) spot->parent = dup(walk->at);
+    return 0;
+}
+
+static int look_at(const struct walk *walk, struct spot *spot) {
+    spot->object = openat(walk->at, spot->name, PIN | O_NOFOLLOW);
+    if (spot->object < 0) return errno;
+    return fstat(spot->object, &spot->about) ? errno : 0;
+}
+
+/* At the root it stays there; what a session has mounted may lie on that. */
+static int go_up(struct walk *walk) {
+    if (!is_same(walk->at, walk->caller->root)) return go_to(walk, walk->at, "..");
+    return mounts_are_old(walk->at) ? 0 : EACCES;
+}
+
+/* One name further; `ended`: the spot has been found. */
+static int step(struct walk *walk, bool follow, struct spot *spot, bool *ended) {
+    bool is_last, is_dir;
+    *ended = !take_name(walk, spot, &is_last, &is_dir);
+    if (*ended) return *walk->left && walk->left[strspn(walk->left, "/")]
+                           ? ENAMETOOLONG
+                           : stay(walk, spot);
+    if (strcmp(spot->name, ".") == 0) return 0;
+    if (strcmp(spot->name, "..") == 0) return go_up(walk);
+    int error = look_at(walk, spot);
+    bool is_link = !error && S_ISLNK(spot->about.st_mode);
+    if (is_link && (!is_last || follow || is_dir)) {
+        error = follow_link(walk, spot);
+        if (is_last && is_dir && !error) strcat(walk->left, "/");
+    } else if (is_last && (!error || error == ENOENT)) {
+        *ended = true;
+        spot->parent = dup(walk->at);
+        return 0;
+    } else if (!error) {
+        move(walk, spot->object);
+        spot->object = -1;
+    }
+    if (spot->object >= 0) close(spot->object);
+    spot->object = -1;
+    return error;
+}
+
+static int start_of(const struct caller *caller, int directory, const char *path) {
+    if (*path == '/') return openat(caller->root, ".", PIN);
+    return open_descriptor(caller, directory);
+}
+
+/* As far as the kernel goes without a link and without `..`, which stops at a root. */
+static void go_straight(struct walk *walk) {
+    struct open_how how = {.flags = PIN | O_DIRECTORY,
+                           .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
+    char *end = strrchr(walk->left, '/');
+    char *start = walk->left + strspn(walk->left, "/");
+    if (!end || end <= start || !end[1] || strstr(start, "..")) return;
+    *end = '\0';
+    int found = (int)syscall(SYS_openat2, walk->at, start, &how, sizeof how);
+    *end = '/';
+    if (found < 0) return;
+    move(walk, found);
+    memmove(walk->left, end + 1, strlen(end + 1) + 1);
+}
+
+int walk_path(const struct caller *caller, int directory, const char *path, bool follow,
+              struct spot *spot) {
+    struct walk walk = {.caller = caller};
+    bool ended = false;
+    int error = 0;
+    *spot = (struct spot){.parent = -1, .object = -1};
+    if (!*path) return ENOENT;
+    if (strlen(path) >= PATH_MAX) return ENAMETOOLONG;
+    walk.at = start_of(caller, directory, path);
+    if (walk.at < 0) return errno;
+    strcpy(walk.left, path);
+    go_straight(&walk);
+    while (!error && !ended) error = step(&walk, follow, spot, &ended);
+    close(walk.at);
+    if (error) spot_leave(spot);
+    return error;
+}
+
+int walk_open(const struct caller *caller, int number, struct spot *spot) {
+    *spot = (struct spot){.parent = -1, .object = -1};
+    spot->object = open_descriptor(caller, number);
+    if (spot->object < 0) return errno;
+    if (fstat(spot->object, &spot->about) != 0) return errno;
+    if (S_ISDIR(spot->about.st_mode)) spot->parent = dup(spot->object);
+    return 0;
+}
+
+void spot_leave(struct spot *spot) {
+    if (spot->parent >= 0) close(spot->parent);
+    if (spot->object >= 0) close(spot->object);
+    spot->parent = spot->object = -1;
+}
