@@ -91,6 +91,19 @@ def test_rules_of_the_machine_hold_whatever_the_user_has(
     assert "'no-rm'" in blocked.err
 
 
+def test_session_cannot_take_the_rules_of_its_user_away(
+    machine: Home, user: Home
+) -> None:
+    user.policies(rule("mine", "curl"))
+    (file,) = (user.user / ".redlane/policies").iterdir()
+    before = file.read_bytes()
+    text = "import os, sys; os.truncate(sys.argv[1], 0)"
+    ran = run(machine, user, "/usr/bin/python3", "-c", text, os.fspath(file))
+    assert "PermissionError" in ran.err
+    assert f"redlane: refused truncate {file} (builtin:own-files)" in ran.err
+    assert file.read_bytes() == before
+
+
 def test_what_a_user_may_not_add_is_told_and_left_out(
     machine: Home, user: Home
 ) -> None:
