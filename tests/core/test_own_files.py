@@ -38,6 +38,8 @@ def _opened(path: str, flags: int) -> SystemCall:
         (SystemCall("rename", ("/tmp/mine", f"{HOME}/settings.json")), True),
         (SystemCall("rename", ("/home/ann", "/home/bob")), True),
         (SystemCall("renameat2", (HOME, "/tmp/x")), True),
+        (SystemCall("unlink", (HOME,)), True),
+        (SystemCall("unlink", (f"{HOME}-of-mine",)), False),
         (SystemCall("rename", ("/home/ann/a", "/home/ann/b")), False),
         (SystemCall("unlink", (None,)), False),
         (SystemCall("stat", (f"{HOME}/policies/a.json",)), False),

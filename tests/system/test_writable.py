@@ -17,6 +17,8 @@ from calls_home import needs_filters
 from spec.redlane_home import REDLANE
 from supervised import PEOPLE, Guarded, guarded, person_named
 
+import redlane
+
 pytestmark = needs_filters
 
 REFUSED = "Operation not permitted"
@@ -256,6 +258,13 @@ def test_own_files_of_the_daemon_are_in_no_place(place: Guarded) -> None:
     ):
         ran = place.supervised("sh", "-c", command, role="wide")
         assert REFUSED in ran.err, (command, ran)
+
+
+def test_redlane_itself_is_in_no_place(place: Guarded) -> None:
+    new = Path(redlane.__path__[0]) / "new-module.py"
+    ran = place.supervised("touch", new, role="wide")
+    assert ran.code != 0
+    assert not new.exists()
 
 
 LEADING = {

@@ -174,10 +174,7 @@ def _opening(role: str | None, label: str) -> dict[str, object]:
 def _supervise(
     session: Mapping[str, Any], start: Start, own_files: Sequence[str]
 ) -> NoReturn:
-    """Become the supervisor of `session`: this very process is its root already.
-
-    Where system calls are supervised, `own_files` come with the rules about them.
-    """
+    """Become the supervisor of `session`: this very process is its root already."""
     path, words = os.fspath(program("redlane-run")), ["redlane-run"]
     calls = session["syscalls"]
     places = calls["writable"] is not None or bool(calls["hidden"])
@@ -189,8 +186,7 @@ def _supervise(
         words = [path, "-I", "-c", _SUPERVISOR_OF_CALLS]
     words += ["--socket", str(session["socket"]), "--session", str(session["id"])]
     words += start.options()
-    if not names_calls:
-        words += [word for path in own_files for word in ("--keep", path)]
+    words += [word for path in own_files for word in ("--keep", path)]
     environment = agent_environment(session, os.environ)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
         signal.signal(number, signal.SIG_DFL)

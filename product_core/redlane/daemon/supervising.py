@@ -50,6 +50,7 @@ class _Session:
     socket: Path
     id: str
     options: Sequence[str]
+    kept: Sequence[str]
     command: Sequence[str]
 
 
@@ -65,13 +66,16 @@ def main() -> NoReturn:
 def _parse(words: Sequence[str]) -> _Session:
     """`--socket PATH --session ID … -- COMMAND…`, as `redlane run` gives it.
 
-    `redlane-run` gets all of it but the session, which we end.
+    `redlane-run` gets all of it but the session, which we end, and what we keep.
     """
     place = words.index("--")
-    options = dict(zip(words[:place:2], words[1:place:2], strict=True))
+    pairs = list(zip(words[:place:2], words[1:place:2], strict=True))
+    kept = [path for option, path in pairs if option == "--keep"]
+    options = {name: value for name, value in pairs if name != "--keep"}
     session = options.pop("--session")
     passed = [word for option in options.items() for word in option]
-    return _Session(Path(options["--socket"]), session, passed, words[place + 1 :])
+    socket, command = Path(options["--socket"]), words[place + 1 :]
+    return _Session(socket, session, passed, kept, command)
 
 
 def _run(session: _Session) -> int:
@@ -103,7 +107,9 @@ def _supervision(session: _Session, launch: Launch) -> Supervision:
     service = plugins.contexts.get(Context.SYSCALL)
     # Taken once: what its places are must not change with what a session does.
     binding = Binding(Surroundings.of_this_process())
-    read = partial(read_rules, types=plugins.match_types, binding=binding)
+    read = partial(
+        read_rules, types=plugins.match_types, binding=binding, kept=session.kept
+    )
     if service is None or plugins.conflicts:
         why = missing_context(plugins) or "; ".join(plugins.conflicts)
         raise RedlaneError(f"nothing holds the session's system calls: {why}")

@@ -23,6 +23,8 @@ _CHANGING = (
 )
 _ALWAYS = frozenset({"creat", "unlink", "unlinkat", "rmdir", "link", "linkat"})
 _MOVING = frozenset({"rename", "renameat", "renameat2"})
+_LEADING = _MOVING | {"unlink", "unlinkat"}
+"""By which what leads to a file can go: a directory above it, or a link."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class OwnFiles:
         if any(_is_within(path, own) for path in paths for own in self.kept):
             return True
         every = (*self.kept, *self.closed)
-        return call.name in _MOVING and any(
+        return call.name in _LEADING and any(
             _is_within(own, path) for path in paths for own in every
         )
 

@@ -6,7 +6,7 @@ which everything is refused.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -64,14 +64,18 @@ class CallRules:
 
 
 def read_rules(
-    document: object, types: Mapping[str, MatchType], binding: Binding
+    document: object,
+    types: Mapping[str, MatchType],
+    binding: Binding,
+    kept: Sequence[str] = (),
 ) -> CallRules:
     """The rules that the daemon answered; whatever is wrong with them refuses all.
 
     What they say of places counts beside what `binding` has of the session already.
+    What is `kept` is among the own files, by whatever path it is named there.
     """
     return fail_closed(
-        lambda: _read(document, types, binding),
+        lambda: _read(document, types, binding, kept),
         lambda reason: refusing(f"the session's rules cannot be used: {reason}"),
     )
 
@@ -82,7 +86,10 @@ def refusing(reason: str) -> CallRules:
 
 
 def _read(
-    document: object, types: Mapping[str, MatchType], binding: Binding
+    document: object,
+    types: Mapping[str, MatchType],
+    binding: Binding,
+    kept: Sequence[str],
 ) -> CallRules:
     if not isinstance(document, Mapping):
         raise RedlaneError("they are no object")
@@ -110,7 +117,7 @@ def _read(
         known=document["known"] is True,
         daemon=int(document["daemon"]),
         own_files=OwnFiles(
-            tuple(document["own_files"]["kept"]),
+            (*document["own_files"]["kept"], *kept),
             tuple(document["own_files"]["closed"]),
         ),
         places=binding.places(options["allowed"]),
