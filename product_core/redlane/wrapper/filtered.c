@@ -54,7 +54,7 @@ struct page {
 };
 
 struct filtered {
-    int socket; /* of a supervisor of system calls; -1: there is none */
+    int socket; /* starts come over it; -1: from the listener itself */
     struct sock_fprog program;
     struct page *page;
     char told[ALLOWED]; /* as much of a start as has come */
@@ -193,13 +193,23 @@ int filtered_hand_over(struct filtered *filtered, pid_t agent, uint64_t token) {
     return listener;
 }
 
-/* Whether a supervisor of system calls answers them, and not this process. */
-bool filtered_is_supervised(const struct filtered *filtered) {
-    return filtered->socket >= 0;
+/* What becomes readable when a start is allowed, or the supervisor has ended; -1: the
+ * listener says all. */
+int filtered_socket(const struct filtered *filtered) { return filtered->socket; }
+
+/* From now on others of this process take from the listener (keeper.c), and pass the
+ * starts on over this socket. */
+void filtered_take_from(struct filtered *filtered, int socket) {
+    filtered->socket = socket;
 }
 
-/* What becomes readable when a start is allowed, or the supervisor has ended. */
-int filtered_socket(const struct filtered *filtered) { return filtered->socket; }
+/* The other end: passes a start on that is allowed. */
+bool filtered_pass_on(int socket, uint64_t id, int32_t thread) {
+    char told[ALLOWED];
+    memcpy(told, &id, sizeof id);
+    memcpy(told + sizeof id, &thread, sizeof thread);
+    return send(socket, told, ALLOWED, MSG_NOSIGNAL) == ALLOWED;
+}
 
 /* The next start of a program that the supervisor has allowed, if one has come. */
 bool filtered_allowed(struct filtered *filtered, uint64_t *id, int32_t *thread) {

@@ -5,13 +5,14 @@
  * Starts of programs are passed on (execs.c).
  *
  * To look at a file may take as long as its file system likes, which the session itself
- * may serve. So there is always one thread more than there are calls. */
+ * may serve. So there is one thread more than there are calls, up to a bound. */
 #define _GNU_SOURCE
 #include "keeper.h"
 
 #include "asked.h"
 #include "bytes.h"
 #include "complaint.h"
+#include "filtered.h"
 #include "message.h"
 
 #include <errno.h>
@@ -33,16 +34,10 @@ enum { MOST_THREADS = 512, STACK = 256 * 1024 };
 enum { WRITING = O_ACCMODE | O_CREAT | O_TRUNC, OTHERS_WRITE = S_IWGRP | S_IWOTH };
 
 struct keeper {
-    int listener, ours, theirs; /* the two ends of what starts are passed on by */
+    int listener, starts;
     struct kept *kept;
     const struct reporter *reporter;
     atomic_int idle, threads;
-};
-
-/* What a start is passed on as. */
-struct start {
-    uint64_t id;
-    int32_t thread;
 };
 
 /* A call under way. */
@@ -51,7 +46,7 @@ struct call {
     const struct asked *asked;
     const struct seccomp_data *data;
     struct caller caller;
-    char paths[2][PATH_MAX]; /* as they were read; canonical, as they are told */
+    char paths[2][PATH_MAX]; /* where it leads, to be told */
     size_t path_count;
 };
 
@@ -247,9 +242,9 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
 
 static void take(struct keeper *keeper, const struct seccomp_notif *notification) {
     const struct asked *asked = asked_find(&notification->data);
-    struct start start = {notification->id, (int32_t)notification->pid};
+    pid_t thread = (pid_t)notification->pid;
     if (asked) keep(keeper, notification, asked);
-    else if (send(keeper->ours, &start, sizeof start, MSG_NOSIGNAL) != sizeof start)
+    else if (!filtered_pass_on(keeper->starts, notification->id, thread))
         answer(keeper, notification->id, EACCES);
 }
 
@@ -299,31 +294,17 @@ static void add_thread(struct keeper *keeper) {
     pthread_attr_destroy(&attributes);
 }
 
-struct keeper *keeper_start(int listener, struct kept *kept,
-                            const struct reporter *reporter) {
+/* The socket over which starts of programs are passed on. */
+int keeper_start(int listener, struct kept *kept, const struct reporter *reporter) {
     int ends[2];
     struct keeper *keeper = allocate(sizeof *keeper);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
     *keeper = (struct keeper){.listener = listener,
-                              .ours = ends[0],
-                              .theirs = ends[1],
+                              .starts = ends[0],
                               .kept = kept,
                               .reporter = reporter};
     add_thread(keeper);
     if (!atomic_load(&keeper->threads)) refuse("the session cannot be supervised: no thread");
-    return keeper;
-}
-
-/* Readable while there is a start to take. */
-int keeper_starts(const struct keeper *keeper) { return keeper->theirs; }
-
-/* The next start of a program, if one has come. */
-bool keeper_take_start(const struct keeper *keeper, uint64_t *id, int32_t *thread) {
-    struct start start;
-    if (recv(keeper->theirs, &start, sizeof start, MSG_DONTWAIT) != sizeof start)
-        return false;
-    *id = start.id;
-    *thread = start.thread;
-    return true;
+    return ends[1];
 }

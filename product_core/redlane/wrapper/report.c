@@ -6,6 +6,7 @@
 #include "command_line.h"
 #include "link.h"
 #include "message.h"
+#include "processes.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -55,6 +56,7 @@ static void add_command(struct bytes *to, pid_t process) {
 static void add_body(struct bytes *body, pid_t thread, const char *call,
                      const char *const *paths, size_t count) {
     char number[64];
+    long process = process_of(thread);
     bytes_add_text(body, start);
     add_string(body, call, strlen(call));
     bytes_add_text(body, ",\"paths\":[");
@@ -62,7 +64,8 @@ static void add_body(struct bytes *body, pid_t thread, const char *call,
         if (i) bytes_add_text(body, ",");
         add_string(body, paths[i], strnlen(paths[i], MOST_OF_PATH));
     }
-    snprintf(number, sizeof number, "],\"pid\":%ld,\"command\":", (long)thread);
+    snprintf(number, sizeof number, "],\"pid\":%ld,\"command\":",
+             process > 0 ? process : (long)thread);
     bytes_add_text(body, number);
     add_command(body, thread);
     bytes_add_text(body, "}}]}");

@@ -47,7 +47,6 @@ struct session {
     const char **kept;         /* paths */
     size_t kept_count;
     struct reporter reporter;
-    struct keeper *keeper; /* NULL where nothing is kept, or the plugin does */
     bool is_supervised;        /* by a supervisor of system calls */
     int signals;
     pid_t agent;
@@ -154,9 +153,9 @@ static void hand_over(struct session *session) {
     execs_serve(session->execs, listener);
     if (listener < 0 || session->is_supervised || !session->kept_count) return;
     session->reporter = (struct reporter){session->socket, session->id};
-    session->keeper =
-        keeper_start(listener, kept_prepare(session->kept, session->kept_count),
-                     &session->reporter);
+    struct kept *kept = kept_prepare(session->kept, session->kept_count);
+    filtered_take_from(session->filtered,
+                       keeper_start(listener, kept, &session->reporter));
 }
 
 /* The terminal has stopped the agent: so does this process, that the outer shell may
@@ -206,26 +205,19 @@ static void take_signals(struct session *session) {
 static void take_starts(struct session *session) {
     uint64_t id;
     int32_t thread;
-    while (session->keeper && keeper_take_start(session->keeper, &id, &thread))
-        execs_take(session->execs, id, thread);
     while (filtered_allowed(session->filtered, &id, &thread))
         execs_take(session->execs, id, thread);
-}
-
-/* Where starts come from that another has received; -1: from nobody. */
-static int starts_socket(const struct session *session) {
-    if (session->keeper) return keeper_starts(session->keeper);
-    return session->is_supervised ? filtered_socket(session->filtered) : -1;
 }
 
 /* Waits for something to do, at most so long (-1: as long as it takes), and does it. */
 static void step(struct session *session, int most) {
     int patience = session->execs ? execs_patience(session->execs) : -1;
-    bool answers = session->execs && !session->is_supervised && !session->keeper;
+    int starts = session->filtered ? filtered_socket(session->filtered) : -1;
+    bool answers = session->execs && starts < 0;
     struct pollfd watched[] = {
         {session->signals, POLLIN, 0},
         {answers ? execs_listener(session->execs) : -1, POLLIN, 0},
-        {starts_socket(session), POLLIN, 0},
+        {starts, POLLIN, 0},
         {session->execs ? execs_answers(session->execs) : -1, POLLIN, 0},
     };
     bool looks = patience >= 0 && (most < 0 || patience < most);
