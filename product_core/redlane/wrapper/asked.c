@@ -7,6 +7,7 @@
 
 #include "machine.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -27,53 +28,75 @@ struct row {
 #define ROW(own, i386, arm, ...) {own, OF_OTHER(i386, arm), {__VA_ARGS__}}
 
 static const struct row rows[] = {
-    ROW(LEGACY(open), 5, 5, "open", OPENS, BY_OPEN_FLAGS, NONE, 0, NONE, NONE, 1),
-    ROW(SYS_openat, 295, 322, "openat", OPENS, BY_OPEN_FLAGS, 0, 1, NONE, NONE, 2),
-    ROW(LEGACY(creat), 8, 8, "creat", OPENS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
-    ROW(437, 437, 437, "openat2", OPENS, BY_OPEN_FLAGS, 0, 1, NONE, NONE, NONE),
-    ROW(LEGACY(mkdir), 39, 39, "mkdir", MAKES_DIRECTORY, STAYS, NONE, 0, NONE, NONE, NONE),
-    ROW(SYS_mkdirat, 296, 323, "mkdirat", MAKES_DIRECTORY, STAYS, 0, 1, NONE, NONE, NONE),
-    ROW(LEGACY(mknod), 14, 14, "mknod", MAKES, STAYS, NONE, 0, NONE, NONE, NONE),
-    ROW(SYS_mknodat, 297, 324, "mknodat", MAKES, STAYS, 0, 1, NONE, NONE, NONE),
-    ROW(LEGACY(symlink), 83, 83, "symlink", MAKES, STAYS, NONE, 1, NONE, NONE, NONE),
-    ROW(SYS_symlinkat, 304, 331, "symlinkat", MAKES, STAYS, 1, 2, NONE, NONE, NONE),
-    ROW(LEGACY(unlink), 10, 10, "unlink", REMOVES, STAYS, NONE, 0, NONE, NONE, NONE),
-    ROW(SYS_unlinkat, 301, 328, "unlinkat", REMOVES, STAYS, 0, 1, NONE, NONE, NONE),
-    ROW(LEGACY(rmdir), 40, 40, "rmdir", REMOVES, STAYS, NONE, 0, NONE, NONE, NONE),
-    ROW(LEGACY(rename), 38, 38, "rename", MOVES, STAYS, NONE, 0, NONE, 1, NONE),
-    ROW(RENAMEAT, 302, 329, "renameat", MOVES, STAYS, 0, 1, 2, 3, NONE),
-    ROW(SYS_renameat2, 353, 382, "renameat2", MOVES, STAYS, 0, 1, 2, 3, NONE),
-    ROW(LEGACY(link), 9, 9, "link", LINKS, STAYS, NONE, 0, NONE, 1, NONE),
-    ROW(SYS_linkat, 303, 330, "linkat", LINKS, FOLLOWS_IF_FLAGGED, 0, 1, 2, 3, 4),
-    ROW(SYS_truncate, 92, 92, "truncate", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
-    ROW(NONE, 193, 193, "truncate", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
-    ROW(LEGACY(chmod), 15, 15, "chmod", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
-    ROW(SYS_fchmodat, 306, 333, "fchmodat", ALTERS, FOLLOWS, 0, 1, NONE, NONE, NONE),
-    ROW(452, 452, 452, "fchmodat2", ALTERS, STAYS_IF_FLAGGED, 0, 1, NONE, NONE, 3),
-    ROW(LEGACY(chown), 182, 182, "chown", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
-    ROW(NONE, 212, 212, "chown", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
-    ROW(LEGACY(lchown), 16, 16, "lchown", ALTERS, STAYS, NONE, 0, NONE, NONE, NONE),
-    ROW(NONE, 198, 198, "lchown", ALTERS, STAYS, NONE, 0, NONE, NONE, NONE),
-    ROW(SYS_fchownat, 298, 325, "fchownat", ALTERS, STAYS_IF_FLAGGED, 0, 1, NONE, NONE,
-        4),
-    ROW(SYS_setxattr, 226, 226, "setxattr", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE),
-    ROW(SYS_lsetxattr, 227, 227, "lsetxattr", ALTERS, STAYS, NONE, 0, NONE, NONE, NONE),
+    ROW(LEGACY(open), 5, 5, "open", OPENS, BY_OPEN_FLAGS, NONE, 0, NONE, NONE, 1, OPEN, 2),
+    ROW(SYS_openat, 295, 322, "openat", OPENS, BY_OPEN_FLAGS, 0, 1, NONE, NONE, 2, OPEN, 3),
+    ROW(LEGACY(creat), 8, 8, "creat", OPENS, FOLLOWS, NONE, 0, NONE, NONE, NONE, OPEN, 1),
+    ROW(LEGACY(mkdir), 39, 39, "mkdir", MAKES_DIRECTORY, NAMES, NONE, 0, NONE, NONE, NONE,
+        MKDIR, 1),
+    ROW(SYS_mkdirat, 296, 323, "mkdirat", MAKES_DIRECTORY, NAMES, 0, 1, NONE, NONE, NONE,
+        MKDIR, 2),
+    ROW(LEGACY(mknod), 14, 14, "mknod", MAKES, NAMES, NONE, 0, NONE, NONE, NONE, MKNOD, 1),
+    ROW(SYS_mknodat, 297, 324, "mknodat", MAKES, NAMES, 0, 1, NONE, NONE, NONE, MKNOD, 2),
+    ROW(LEGACY(symlink), 83, 83, "symlink", MAKES, NAMES, NONE, 1, NONE, NONE, NONE,
+        SYMLINK, 0),
+    ROW(SYS_symlinkat, 304, 331, "symlinkat", MAKES, NAMES, 1, 2, NONE, NONE, NONE,
+        SYMLINK, 0),
+    ROW(LEGACY(unlink), 10, 10, "unlink", REMOVES, NAMES, NONE, 0, NONE, NONE, NONE,
+        UNLINK, NONE),
+    ROW(SYS_unlinkat, 301, 328, "unlinkat", REMOVES, NAMES, 0, 1, NONE, NONE, 2, UNLINK,
+        NONE),
+    ROW(LEGACY(rmdir), 40, 40, "rmdir", REMOVES, NAMES, NONE, 0, NONE, NONE, NONE, RMDIR,
+        NONE),
+    ROW(LEGACY(rename), 38, 38, "rename", MOVES, NAMES, NONE, 0, NONE, 1, NONE, RENAME,
+        NONE),
+    ROW(RENAMEAT, 302, 329, "renameat", MOVES, NAMES, 0, 1, 2, 3, NONE, RENAME, NONE),
+    ROW(SYS_renameat2, 353, 382, "renameat2", MOVES, NAMES, 0, 1, 2, 3, 4, RENAME, NONE),
+    ROW(LEGACY(link), 9, 9, "link", LINKS, STAYS, NONE, 0, NONE, 1, NONE, LINK, NONE),
+    ROW(SYS_linkat, 303, 330, "linkat", LINKS, FOLLOWS_IF_FLAGGED, 0, 1, 2, 3, 4, LINK,
+        NONE),
+    ROW(SYS_truncate, 92, 92, "truncate", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE,
+        TRUNCATE, 1),
+    ROW(NONE, 193, 193, "truncate", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE,
+        TRUNCATE_64, 1),
+    ROW(LEGACY(chmod), 15, 15, "chmod", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE, CHMOD,
+        1),
+    ROW(SYS_fchmodat, 306, 333, "fchmodat", ALTERS, FOLLOWS, 0, 1, NONE, NONE, NONE,
+        CHMOD, 2),
+    ROW(452, 452, 452, "fchmodat2", ALTERS, STAYS_IF_FLAGGED, 0, 1, NONE, NONE, 3, CHMOD,
+        2),
+    ROW(LEGACY(chown), 182, 182, "chown", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE,
+        CHOWN, 1),
+    ROW(NONE, 212, 212, "chown", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE, CHOWN, 1),
+    ROW(LEGACY(lchown), 16, 16, "lchown", ALTERS, STAYS, NONE, 0, NONE, NONE, NONE, CHOWN,
+        1),
+    ROW(NONE, 198, 198, "lchown", ALTERS, STAYS, NONE, 0, NONE, NONE, NONE, CHOWN, 1),
+    ROW(SYS_fchownat, 298, 325, "fchownat", ALTERS, STAYS_IF_FLAGGED, 0, 1, NONE, NONE, 4,
+        CHOWN, 2),
+    ROW(SYS_setxattr, 226, 226, "setxattr", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE,
+        SETXATTR, 1),
+    ROW(SYS_lsetxattr, 227, 227, "lsetxattr", ALTERS, STAYS, NONE, 0, NONE, NONE, NONE,
+        SETXATTR, 1),
     ROW(SYS_removexattr, 235, 235, "removexattr", ALTERS, FOLLOWS, NONE, 0, NONE, NONE,
-        NONE),
+        NONE, REMOVEXATTR, 1),
     ROW(SYS_lremovexattr, 236, 236, "lremovexattr", ALTERS, STAYS, NONE, 0, NONE, NONE,
-        NONE),
-    ROW(SYS_fchmod, 94, 94, "fchmod", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE, NONE),
-    ROW(SYS_fchown, 95, 95, "fchown", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE, NONE),
-    ROW(NONE, 207, 207, "fchown", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE, NONE),
+        NONE, REMOVEXATTR, 1),
+    ROW(SYS_fchmod, 94, 94, "fchmod", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE, NONE,
+        CHMOD, 1),
+    ROW(SYS_fchown, 95, 95, "fchown", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE, NONE,
+        CHOWN, 1),
+    ROW(NONE, 207, 207, "fchown", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE, NONE, CHOWN, 1),
     ROW(SYS_fsetxattr, 228, 228, "fsetxattr", ALTERS_OPEN, STAYS, 0, NONE, NONE, NONE,
-        NONE),
+        NONE, SETXATTR, 1),
     ROW(SYS_fremovexattr, 237, 237, "fremovexattr", ALTERS_OPEN, STAYS, 0, NONE, NONE,
-        NONE, NONE),
-    ROW(SYS_bind, 361, 282, "bind", BINDS, STAYS, NONE, 1, NONE, NONE, NONE),
-    ROW(NONE, 102, NONE, "bind", BINDS_BY_MEMORY, STAYS, NONE, 1, NONE, NONE, NONE),
+        NONE, NONE, REMOVEXATTR, 1),
+    ROW(SYS_bind, 361, 282, "bind", BINDS, STAYS, NONE, 1, NONE, NONE, NONE, BIND, NONE),
+    ROW(NONE, 102, NONE, "bind", BINDS_BY_MEMORY, STAYS, NONE, 1, NONE, NONE, NONE, BIND,
+        NONE),
+    ROW(446, 446, 446, "landlock_restrict_self", RESTRICTS, STAYS, NONE, NONE, NONE, NONE,
+        NONE, RESTRICT, 0),
 };
 
-enum { ROWS = sizeof rows / sizeof *rows, SOCKETCALL_BIND = 2 };
+enum { ROWS = sizeof rows / sizeof *rows, SOCKETCALL_BIND = 2, OPENAT2 = 437 };
 
 const struct asked *asked_find(const struct seccomp_data *data) {
     bool is_own = data->arch == MACHINE;
@@ -124,8 +147,13 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
     return add(code, whole, sizeof whole);
 }
 
+/* What openat2 is to open for is in memory: programs do without. */
 unsigned asked_filter(struct sock_filter *code, bool is_own) {
-    unsigned count = 0;
+    const struct sock_filter unknown[] = {
+        UNLESS(OPENAT2, 1),
+        RETURN(SECCOMP_RET_ERRNO | ENOSYS),
+    };
+    unsigned count = add(code, unknown, sizeof unknown);
     for (size_t i = 0; i < ROWS; i++) {
         int number = is_own ? rows[i].own : rows[i].other;
         if (number != NONE) count += add_row(code + count, number, &rows[i].asked);

@@ -17,10 +17,31 @@ enum change {
     ALTERS_OPEN, /* the same of what a descriptor stands for */
     BINDS,       /* a socket to a path */
     BINDS_BY_MEMORY, /* the same, its arguments in memory */
+    RESTRICTS,       /* none: the caller binds itself */
+};
+
+/* What it does then, if it may. */
+enum deed {
+    OPEN,
+    MKDIR,
+    MKNOD,
+    SYMLINK,
+    UNLINK,
+    RMDIR,
+    RENAME,
+    LINK,
+    TRUNCATE,
+    TRUNCATE_64, /* with a length in two halves */
+    CHMOD,
+    CHOWN,
+    SETXATTR,
+    REMOVEXATTR,
+    BIND,
+    RESTRICT,
 };
 
 /* Whether the end of a path is followed where it is a link. */
-enum following { STAYS, FOLLOWS, STAYS_IF_FLAGGED, FOLLOWS_IF_FLAGGED, BY_OPEN_FLAGS };
+enum following { NAMES, STAYS, FOLLOWS, STAYS_IF_FLAGGED, FOLLOWS_IF_FLAGGED, BY_OPEN_FLAGS };
 
 enum { NONE = -1 };
 
@@ -30,6 +51,8 @@ struct asked {
     enum following following;
     /* Which argument is which, NONE where there is none. */
     signed char directory, path, to_directory, to_path, flags;
+    enum deed deed;
+    signed char rest; /* the first of the arguments that the deed has besides */
 };
 
 /* The call of a notification; NULL for one that is not asked about. */

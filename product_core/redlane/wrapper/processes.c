@@ -26,6 +26,25 @@ long process_of(long thread) { return read_status(thread, "\nTgid:"); }
 /* How many filters hold a thread's system calls; -1 when that cannot be told. */
 long process_filters(long thread) { return read_status(thread, "\nSeccomp_filters:"); }
 
+/* Signals of a line of the record of a thread. */
+static unsigned long long signals_of(const char *status, const char *before) {
+    const char *found = strstr(status, before);
+    return found ? strtoull(found + strlen(before), NULL, 16) : 0;
+}
+
+/* Whether a signal that it handles, or that ends it, is there for a thread. */
+bool process_is_signalled(long thread) {
+    char path[64];
+    struct bytes status = {0};
+    snprintf(path, sizeof path, "/proc/%ld/status", thread);
+    if (!bytes_read_file(&status, path, 16 * 1024)) return true;
+    unsigned long long there = signals_of(status.data, "\nSigPnd:") |
+                               signals_of(status.data, "\nShdPnd:");
+    there &= ~signals_of(status.data, "\nSigBlk:") & ~signals_of(status.data, "\nSigIgn:");
+    free(status.data);
+    return there != 0;
+}
+
 /* The system call that a thread waits in; -1 when that cannot be told. */
 long process_call(long thread) {
     char path[64];

@@ -22,6 +22,7 @@ struct processes {
 long process_of(long thread);
 long process_filters(long thread);
 long process_call(long thread);
+bool process_is_signalled(long thread);
 bool process_read(long id, struct process *process);
 bool process_same(const struct process *one, const struct process *other);
 bool processes_have(const struct processes *list, const struct process *process);

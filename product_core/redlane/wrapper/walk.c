@@ -6,28 +6,25 @@
 #define _GNU_SOURCE
 #include "walk.h"
 
-#include "bytes.h"
 #include "mounts.h"
+#include "proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, STATUS = 16 * 1024, DEEPEST = 40 };
-enum { MOST_LINKS = 40, PROC_ROOT = 1, PIN = O_PATH | O_CLOEXEC };
+enum { PAGE = 4096, MOST_LINKS = 40, PIN = O_PATH | O_CLOEXEC };
 
 struct walk {
     const struct caller *caller;
     int at; /* a directory, or what a link of /proc stands for */
     int links;
+    const char *end; /* what has been read last: ".", "..", or "/" */
     char left[2 * PATH_MAX];
 };
 
@@ -40,6 +37,9 @@ static int open_of_caller(const struct caller *caller, const char *what, int num
 
 /* What a descriptor stands for. */
 static int open_descriptor(const struct caller *caller, int number) {
+    for (int i = 0; i < 2; i++)
+        if (caller->from[i] >= 0 && caller->number[i] == number)
+            return fcntl(caller->from[i], F_DUPFD_CLOEXEC, 0);
     if (number == HERE) return open_of_caller(caller, "cwd", -1);
     int file = number < 0 ? -1 : open_of_caller(caller, "fd", number);
     if (number < 0 || (file < 0 && errno == ENOENT)) errno = EBADF;
@@ -56,12 +56,23 @@ static bool is_same(int one, int other) {
 }
 
 int caller_take(struct caller *caller, pid_t thread) {
-    *caller = (struct caller){.thread = thread};
+    *caller = (struct caller){.thread = thread, .from = {-1, -1}};
     caller->root = open_of_caller(caller, "root", -1);
     return caller->root < 0 ? errno : 0;
 }
 
-void caller_leave(struct caller *caller) { close(caller->root); }
+void caller_hold(struct caller *caller, int number) {
+    int free = caller->from[0] < 0 ? 0 : 1;
+    int file = open_descriptor(caller, number);
+    caller->number[free] = number;
+    caller->from[free] = file;
+}
+
+void caller_leave(struct caller *caller) {
+    for (int i = 0; i < 2; i++)
+        if (caller->from[i] >= 0) close(caller->from[i]);
+    close(caller->root);
+}
 
 /* Not beyond the page: what lies there may not be mapped. */
 static size_t up_to_page(uint64_t address, size_t most) {
@@ -111,85 +122,20 @@ static int put_before(struct walk *walk, const char *text) {
     return *text == '/' ? go_to(walk, walk->caller->root, ".") : 0;
 }
 
-/* The numbers of a line of a status, from the machine's namespace to the process's own;
- * how many. */
-static size_t numbers_of(const char *status, const char *name, long *numbers) {
-    const char *line = strstr(status, name);
-    size_t count = 0;
-    if (!line) return 0;
-    for (char *at = (char *)line + strlen(name), *end; count < DEEPEST; at = end) {
-        numbers[count] = strtol(at, &end, 10);
-        if (end == at || *at == '\n') break;
-        count++;
-    }
-    return count;
-}
-
-static bool read_status(int proc, long number, struct bytes *status) {
-    char path[64], text[STATUS];
-    snprintf(path, sizeof path, "%ld/status", number);
-    int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0) close(file);
-    if (length > 0) bytes_add(status, text, (size_t)length);
-    return length > 0;
-}
-
-static bool is_our_proc(int proc) {
-    struct stat ours, there;
-    return stat("/proc", &ours) == 0 && fstat(proc, &there) == 0 &&
-           ours.st_dev == there.st_dev;
-}
-
-/* What the caller is called in the /proc that stands there: in ours by the first of its
- * numbers, elsewhere by the one that has as many below it there. */
-static int own_name(const struct walk *walk, bool is_thread, char *name, size_t size) {
-    char path[64];
-    struct bytes status = {0};
-    long process[DEEPEST], thread[DEEPEST], others[DEEPEST];
-    bool is_ours = is_our_proc(walk->at);
-    long found = is_ours ? 0 : -1;
-    snprintf(path, sizeof path, "/proc/%ld/status", (long)walk->caller->thread);
-    if (!bytes_read_file(&status, path, STATUS)) return ESRCH;
-    long depth = (long)numbers_of(status.data, "\nNStgid:", process);
-    if (numbers_of(status.data, "\nNSpid:", thread) != (size_t)depth) depth = 0;
-    free(status.data);
-    for (long i = 0; i < depth && !is_ours; i++) {
-        struct bytes there = {0};
-        bool is_it = read_status(walk->at, process[i], &there) &&
-                     (long)numbers_of(there.data, "\nNStgid:", others) == depth - i;
-        free(there.data);
-        if (is_it && found >= 0) return EACCES; /* nobody knows which */
-        if (is_it) found = i;
-    }
-    if (found < 0 || !depth) return EACCES;
-    if (is_thread) snprintf(name, size, "%ld/task/%ld", process[found], thread[found]);
-    else snprintf(name, size, "%ld", process[found]);
-    return 0;
-}
-
-static bool is_in_proc(int directory) {
-    struct statfs about;
-    return fstatfs(directory, &about) != 0 || about.f_type == PROC_SUPER_MAGIC;
-}
-
-static bool is_top_of_proc(int directory) {
-    struct stat about;
-    return fstat(directory, &about) != 0 || about.st_ino == PROC_ROOT;
-}
-
 /* Follows a link, which `spot` is: by its text, or where the kernel says it leads. */
 static int follow_link(struct walk *walk, const struct spot *spot) {
     char text[PATH_MAX];
     if (!mounts_are_same(spot->object, walk->at)) return EACCES; /* a link, mounted */
-    bool is_proc = is_in_proc(walk->at), is_top = is_proc && is_top_of_proc(walk->at);
+    bool is_proc = proc_has(walk->at), is_top = is_proc && proc_is_top(walk->at);
     if (is_proc && !is_top) {
+        const struct caller *caller = walk->caller;
+        if (!proc_is_open_to(walk->at, caller->thread, caller->is_bound)) return EACCES;
         if (++walk->links > MOST_LINKS) return ELOOP;
         return go_to(walk, walk->at, spot->name);
     }
     bool is_thread = strcmp(spot->name, "thread-self") == 0;
     if (is_top && (is_thread || strcmp(spot->name, "self") == 0)) {
-        int error = own_name(walk, is_thread, text, sizeof text);
+        int error = proc_own_name(walk->at, walk->caller->thread, is_thread, text, sizeof text);
         return error ? error : put_before(walk, text);
     }
     ssize_t length = readlinkat(spot->object, "", text, sizeof text - 1);
@@ -218,6 +164,7 @@ static bool take_name(struct walk *walk, struct spot *spot, bool *is_last, bool 
 /* The spot is what the walk has come to. */
 static int stay(struct walk *walk, struct spot *spot) {
     *spot->name = '\0';
+    spot->end = walk->end;
     spot->object = dup(walk->at);
     if (spot->object < 0 || fstat(spot->object, &spot->about) != 0) return errno;
     if (S_ISDIR(spot->about.st_mode)) spot->parent = dup(walk->at);
@@ -237,21 +184,24 @@ static int go_up(struct walk *walk) {
 }
 
 /* One name further; `ended`: the spot has been found. */
-static int step(struct walk *walk, bool follow, struct spot *spot, bool *ended) {
+static int step(struct walk *walk, enum end end, struct spot *spot, bool *ended) {
     bool is_last, is_dir;
     *ended = !take_name(walk, spot, &is_last, &is_dir);
     if (*ended) return *walk->left && walk->left[strspn(walk->left, "/")]
                            ? ENAMETOOLONG
                            : stay(walk, spot);
-    if (strcmp(spot->name, ".") == 0) return 0;
-    if (strcmp(spot->name, "..") == 0) return go_up(walk);
+    if (strcmp(spot->name, ".") == 0 || strcmp(spot->name, "..") == 0) {
+        walk->end = spot->name[1] ? ".." : ".";
+        return spot->name[1] ? go_up(walk) : 0;
+    }
     int error = look_at(walk, spot);
     bool is_link = !error && S_ISLNK(spot->about.st_mode);
-    if (is_link && (!is_last || follow || is_dir)) {
+    if (is_link && (!is_last || end == END_FOLLOWED || (is_dir && end == END_STAYS))) {
         error = follow_link(walk, spot);
         if (is_last && is_dir && !error) strcat(walk->left, "/");
     } else if (is_last && (!error || error == ENOENT)) {
         *ended = true;
+        spot->end = is_dir ? "/" : "";
         spot->parent = dup(walk->at);
         return 0;
     } else if (!error) {
@@ -283,9 +233,9 @@ static void go_straight(struct walk *walk) {
     memmove(walk->left, end + 1, strlen(end + 1) + 1);
 }
 
-int walk_path(const struct caller *caller, int directory, const char *path, bool follow,
+int walk_path(const struct caller *caller, int directory, const char *path, enum end end,
               struct spot *spot) {
-    struct walk walk = {.caller = caller};
+    struct walk walk = {.caller = caller, .end = "/"};
     bool ended = false;
     int error = 0;
     *spot = (struct spot){.parent = -1, .object = -1};
@@ -295,7 +245,7 @@ int walk_path(const struct caller *caller, int directory, const char *path, bool
     if (walk.at < 0) return errno;
     strcpy(walk.left, path);
     go_straight(&walk);
-    while (!error && !ended) error = step(&walk, follow, spot, &ended);
+    while (!error && !ended) error = step(&walk, end, spot, &ended);
     close(walk.at);
     if (error) spot_leave(spot);
     return error;

@@ -11,12 +11,16 @@
 struct caller {
     pid_t thread;
     int root; /* its root directory */
+    bool is_bound; /* by rules of its own: it reaches no other process of the session */
+    int from[2], number[2]; /* directories taken beforehand, and what they are called */
 };
 
-/* A name in a directory, and what is there. */
+/* A name in a directory, and what is there. The end that a path without a name has is
+ * ".", ".." or "/". */
 struct spot {
     int parent;                /* NONE where it was reached without a name */
     char name[NAME_MAX + 1];   /* "" where it is the directory itself */
+    const char *end;           /* what the path has after it: "/", or ""; or instead */
     int object;                /* what is there; -1: nothing is */
     struct stat about;         /* of the object */
 };
@@ -25,12 +29,21 @@ enum { HERE = -100 }; /* AT_FDCWD */
 
 /* These tell by an errno, 0 for success, why they cannot. */
 int caller_take(struct caller *caller, pid_t thread);
+/* Takes a directory of its descriptors beforehand: by the rights of this process. */
+void caller_hold(struct caller *caller, int number);
 void caller_leave(struct caller *caller);
 int caller_string(const struct caller *caller, uint64_t address, char *text, size_t size);
 int caller_bytes(const struct caller *caller, uint64_t address, void *bytes, size_t size);
 
-/* Finds the spot of a path; `follow`: a link at its end is no end. */
-int walk_path(const struct caller *caller, int directory, const char *path, bool follow,
+/* What becomes of a link at the end of a path. */
+enum end {
+    END_NAMED,  /* it is the end */
+    END_STAYS,  /* the same, but for a slash after it */
+    END_FOLLOWED,
+};
+
+/* Finds the spot of a path. */
+int walk_path(const struct caller *caller, int directory, const char *path, enum end end,
               struct spot *spot);
 /* Finds the spot of what a descriptor of the caller's stands for. */
 int walk_open(const struct caller *caller, int number, struct spot *spot);

@@ -11,7 +11,7 @@ from system.wrapper_programs import Wrapper
 
 PYTHON = "/usr/bin/python3"
 INSIDER = """\
-import ctypes, json, os, socket, sys
+import ctypes, json, os, shutil, socket, sys
 os.chdir(sys.argv[1])
 c = ctypes.CDLL(None, use_errno=True)
 def call(number, *words):
@@ -33,6 +33,10 @@ def inside(path, what):
 def mount(what, where, kind=None, flags=4096):
     if c.mount(what.encode(), where.encode(), kind, flags, None):
         raise OSError(ctypes.get_errno(), "mount")
+def outside():
+    for each in os.listdir("/proc"):
+        if each.isdigit() and open(f"/proc/{each}/comm").read() == "redlane-run\\n":
+            return each
 def hidden(data):
     c.mmap.restype = ctypes.c_void_p
     place = c.mmap(None, ctypes.c_size_t(4096), 2, 0x22, -1, ctypes.c_long(0))
@@ -48,6 +52,8 @@ for name, text in json.loads(sys.argv[2]).items():
 print(json.dumps(names))
 """
 REFUSED = 13  # EACCES
+
+RACE = Path(__file__).parents[1] / "programs/exchanged_paths.c"
 
 WAYS: Mapping[str, str] = {
     "write": "write('own/settings')",
@@ -65,7 +71,6 @@ WAYS: Mapping[str, str] = {
         "os.makedirs('not/there', exist_ok=True); write('not/there/yet')"
     ),
     "creat": "call(85, b'own/settings', 0o600)",
-    "openat2": "call(437, -100, b'own/settings', (ctypes.c_uint64 * 3)(1), 24)",
     "without a name": "write('own/policies', os.O_WRONLY | os.O_TMPFILE)",
     "by a directory": "write('new', dir_fd=reading('own/policies'))",
     "in the working directory": "inside('own/policies', lambda: write('new'))",
@@ -143,6 +148,10 @@ write("l1" + long + "/settings")
 """,
         36,
     ),
+    "open by what is in memory": (
+        "call(437, -100, b'own/settings', (ctypes.c_uint64 * 3)(1), 24)",
+        38,
+    ),
     "lease on what others write": (
         "import fcntl; fcntl.fcntl(reading('own/settings'), fcntl.F_SETLEASE, 0)",
         REFUSED,
@@ -150,6 +159,28 @@ write("l1" + long + "/settings")
     "limit of another process": (
         "import resource; resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (0, 0))",
         1,
+    ),
+    "memory of a process outside": (
+        "write(f'/proc/{os.getppid()}/mem', os.O_WRONLY)",
+        REFUSED,
+    ),
+    "such memory by a descriptor": (
+        """
+found = os.open(f"/proc/{os.getppid()}/mem", os.O_PATH)
+write(f"/proc/self/fd/{found}", os.O_WRONLY)
+""",
+        REFUSED,
+    ),
+    "files of a process outside": (
+        "write(f'/proc/{os.getppid()}/fd/2', os.O_WRONLY)",
+        REFUSED,
+    ),
+    "such files by a directory": (
+        """
+found = os.open(f"/proc/{os.getppid()}", os.O_PATH)
+write("task/../fd/2", os.O_WRONLY, dir_fd=found)
+""",
+        REFUSED,
     ),
     "flags of an open file": (
         "import fcntl; fcntl.ioctl(reading('own/settings'), 0x40086602, bytes(8))",
@@ -203,6 +234,14 @@ write("at/new")
     "file below": "mount('own/policies/one', 'plain/mine'); write('plain/mine')",
     "everything": "mount('/', 'at', flags=4096 | 16384);"
     " write('at' + os.getcwd() + '/own/settings')",
+    "memory of a process outside": (
+        "mount(f'/proc/{outside()}/mem', 'plain/mine'); write('plain/mine', os.O_RDWR)"
+    ),
+    "files of a process outside": """\
+mount(f"/proc/{outside()}/fd", "work")
+shutil.copy("/proc/self/status", "status")
+write("work/2", os.O_WRONLY)
+""",
     "another root": (
         "os.chroot('at'); write('/proc/..' + sys.argv[1] + '/own/settings')"
     ),
@@ -228,16 +267,21 @@ def place(tmp_path: Path) -> Path:
     return place
 
 
-def _run(
-    wrapper: Wrapper, place: Path, ways: Mapping[str, str], *before: str
-) -> dict[str, int]:
-    """The errno that each way ends with in one session, 0 for success."""
+def _session(wrapper: Wrapper, place: Path) -> list[str]:
+    """The words that start a session, up to its command."""
     program = str(wrapper.directory / "redlane-run")
     words = [program, "--socket", wrapper.environment["REDLANE_SOCKET"]]
     words += ["--session", "s"]
     for each in ("own/settings", "own/policies", "own/absent", "not/there/yet"):
         words += ["--keep", str(place / each)]
-    words += ["--keep", str(place / "to-home/settings"), "--", *before]
+    return [*words, "--keep", str(place / "to-home/settings"), "--"]
+
+
+def _run(
+    wrapper: Wrapper, place: Path, ways: Mapping[str, str], *before: str
+) -> dict[str, int]:
+    """The errno that each way ends with in one session, 0 for success."""
+    words = [*_session(wrapper, place), *before]
     words += [PYTHON, "-I", "-c", INSIDER, str(place), json.dumps(ways)]
     done = subprocess.run(
         words,
@@ -268,6 +312,23 @@ def test_no_call_changes_what_is_kept(wrapper: Wrapper, place: Path) -> None:
     before = _seen(place)
     assert _run(wrapper, place, WAYS) == dict.fromkeys(WAYS, REFUSED)
     assert _seen(place) == before
+
+
+def test_what_changes_while_it_is_looked_at_changes_nothing(
+    wrapper: Wrapper, place: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "race"
+    words = ["cc", "-O2", "-w", "-pthread", str(RACE), "-o", str(program)]
+    subprocess.run(words, check=True)
+    done = subprocess.run(
+        [*_session(wrapper, place), str(program), str(place)],
+        env=dict(wrapper.environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
 
 
 def test_what_cannot_be_looked_at_fails(wrapper: Wrapper, place: Path) -> None:

@@ -28,7 +28,8 @@ _UNITS = {
     ),
     "redlane-run": (
         *("supervisor", "filtered", "leash"),
-        *("asked", "keeper", "kept", "walk", "mounts", "report", "complaint"),
+        *("asked", "keeper", "call", "actor", "doing", "opening", "binding"),
+        *("domains", "kept", "walk", "proc", "mounts", "report", "complaint"),
         *("execs", "starts", "becoming", "judged", "previews"),
         *("images", "redirect", "secure", "locate"),
     ),

@@ -1,0 +1,7 @@
+/* Binds a socket in its caller's place. */
+#pragma once
+
+#include "call.h"
+
+/* An errno, 0 for success. */
+int binding_do(struct call *call);

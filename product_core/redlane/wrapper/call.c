@@ -1,0 +1,196 @@
+/* What a call that changes files asks for.
+ *
+ * Memory and links are read once, and where they lead is held from then on: what is
+ * judged is what is done. */
+#define _GNU_SOURCE
+#include "call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { OTHERS_WRITE = S_IWGRP | S_IWOTH, BIND_WORDS = 3 };
+
+/* ---- where it leads ---- */
+
+static bool makes(const struct call *call) {
+    enum change change = call->asked->change;
+    bool is_made = change == MAKES || change == MAKES_DIRECTORY || change == BINDS ||
+                   change == BINDS_BY_MEMORY;
+    return is_made || (change == OPENS && call->flags & (O_CREAT | __O_TMPFILE));
+}
+
+static enum end end_of(const struct asked *asked, uint64_t flags) {
+    bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+    bool follows = true;
+    switch (asked->following) {
+    case NAMES: return END_NAMED;
+    case FOLLOWS: break;
+    case STAYS: follows = false; break;
+    case STAYS_IF_FLAGGED: follows = !(flags & AT_SYMLINK_NOFOLLOW); break;
+    case FOLLOWS_IF_FLAGGED: follows = flags & AT_SYMLINK_FOLLOW; break;
+    case BY_OPEN_FLAGS: follows = !(flags & O_NOFOLLOW) && !is_new; break;
+    }
+    return follows ? END_FOLLOWED : END_STAYS;
+}
+
+static int find_path(struct call *call, int directory, enum end end) {
+    int from = directory == NONE ? HERE : (int)call->data->args[directory];
+    const char *text = call->texts[call->spot_count];
+    struct spot *spot = &call->spots[call->spot_count];
+    bool may_be_empty = end != END_NAMED && call->asked->change != OPENS &&
+                        call->flags & AT_EMPTY_PATH;
+    int error = !*text && may_be_empty
+                    ? walk_open(&call->caller, from, spot)
+                    : walk_path(&call->caller, from, text, end, spot);
+    if (!error) call->spot_count++;
+    return error;
+}
+
+static int find_names(struct call *call) {
+    const struct asked *asked = call->asked;
+    int error = find_path(call, asked->directory, end_of(asked, call->flags));
+    if (error || asked->to_path == NONE) return error;
+    return find_path(call, asked->to_directory, END_NAMED);
+}
+
+static int find_open(struct call *call) {
+    int error = walk_open(&call->caller, (int)call->data->args[0], &call->spots[0]);
+    if (!error) call->spot_count = 1;
+    return error;
+}
+
+/* Of an address that is a path. */
+static int find_address(struct call *call) {
+    if (!*call->texts[0]) return 0;
+    int error = walk_path(&call->caller, HERE, call->texts[0], END_NAMED, &call->spots[0]);
+    if (!error) call->spot_count = 1;
+    return error;
+}
+
+static int find(void *argument) {
+    struct call *call = argument;
+    switch (call->asked->change) {
+    case ALTERS_OPEN: return find_open(call);
+    case BINDS:
+    case BINDS_BY_MEMORY: return find_address(call);
+    default: return find_names(call);
+    }
+}
+
+/* ---- what it says ---- */
+
+/* The kernel takes the length as an int. */
+static int read_address(struct call *call, int socket, uint64_t at, int length) {
+    const struct sockaddr_un *address = (const struct sockaddr_un *)&call->address;
+    call->socket = socket;
+    if (length < 0 || (size_t)length > sizeof call->address) return EINVAL;
+    call->address_length = (socklen_t)length;
+    int error = caller_bytes(&call->caller, at, &call->address, (size_t)length);
+    if (error) return error;
+    if (length > (int)offsetof(struct sockaddr_un, sun_path) &&
+        length <= (int)sizeof *address && address->sun_family == AF_UNIX)
+        memcpy(call->texts[0], address->sun_path, sizeof address->sun_path);
+    return 0;
+}
+
+/* bind of a 32-bit program: its arguments are in its memory. */
+static int read_socketcall(struct call *call) {
+    uint32_t words[BIND_WORDS];
+    int error = caller_bytes(&call->caller, call->data->args[1], words, sizeof words);
+    return error ? error : read_address(call, (int)words[0], words[1], (int)words[2]);
+}
+
+static int read_path(struct call *call, int number, int path) {
+    if (path == NONE) return 0;
+    return caller_string(&call->caller, call->data->args[path], call->texts[number],
+                         PATH_MAX);
+}
+
+static int read_words(struct call *call) {
+    const struct asked *asked = call->asked;
+    const __u64 *args = call->data->args;
+    if (asked->change == BINDS)
+        return read_address(call, (int)args[0], args[1], (int)args[2]);
+    if (asked->change == BINDS_BY_MEMORY) return read_socketcall(call);
+    int error = read_path(call, 0, asked->path);
+    return error ? error : read_path(call, 1, asked->to_path);
+}
+
+static uint64_t flags_of(const struct asked *asked, const struct seccomp_data *data) {
+    if (asked->flags != NONE) return data->args[(int)asked->flags];
+    return asked->change == OPENS ? O_CREAT | O_WRONLY | O_TRUNC : 0; /* creat */
+}
+
+/* What only this process may look up, for a caller that has other rights. */
+static void hold(struct call *call) {
+    const struct asked *asked = call->asked;
+    const signed char at[] = {asked->directory, asked->to_directory};
+    for (int i = 0; i < 2; i++)
+        if (i == 0 || asked->to_path != NONE)
+            caller_hold(&call->caller, at[i] == NONE ? HERE : (int)call->data->args[at[i]]);
+}
+
+int call_take(struct call *call, const struct asked *asked, const struct seccomp_data *data,
+              pid_t thread) {
+    *call = (struct call){.asked = asked,
+                          .data = data,
+                          .flags = flags_of(asked, data),
+                          .actor = nobody,
+                          .file = -1};
+    int error = caller_take(&call->caller, thread);
+    if (!error) error = actor_take(&call->actor, thread, makes(call));
+    if (error) return EACCES; /* nobody knows who it is */
+    call->caller.is_bound = call->actor.domain_count > 0;
+    error = read_words(call);
+    if (error) return error;
+    if (!call->actor.is_alike) hold(call);
+    return actor_look(&call->actor, find, call);
+}
+
+void call_leave(struct call *call) {
+    for (size_t i = 0; i < call->spot_count; i++) spot_leave(&call->spots[i]);
+    actor_leave(&call->actor);
+    caller_leave(&call->caller);
+    if (call->file >= 0) close(call->file);
+}
+
+/* ---- whether it may ---- */
+
+/* Whether there is nothing that the call could change. */
+static bool is_vain(const struct asked *asked, const struct spot *spot) {
+    if (asked->change == MAKES || asked->change == MAKES_DIRECTORY)
+        return spot->object >= 0;
+    return asked->change == REMOVES && spot->object < 0;
+}
+
+/* Rights by which nobody else can change it, and its owner can. */
+static bool are_plain_rights(const struct call *call) {
+    return call->asked->deed == CHMOD &&
+           (call->data->args[(int)call->asked->rest] & (OTHERS_WRITE | S_IRWXU)) == S_IRWXU;
+}
+
+static enum touch touch_of(const struct call *call) {
+    switch (call->asked->change) {
+    case MAKES_DIRECTORY: return MADE;
+    case REMOVES:
+    case MOVES: return REPLACED;
+    case ALTERS:
+    case ALTERS_OPEN: return are_plain_rights(call) ? CHANGED : REPLACED;
+    default: return CHANGED;
+    }
+}
+
+int call_judge(const struct call *call, struct kept *kept, size_t *which) {
+    enum touch touch = touch_of(call);
+    for (size_t i = 0; i < call->spot_count; i++) {
+        *which = i;
+        if (!is_vain(call->asked, &call->spots[i]) &&
+            kept_touched(kept, &call->caller, &call->spots[i], touch))
+            return EACCES;
+    }
+    return 0;
+}

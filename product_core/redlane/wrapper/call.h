@@ -1,0 +1,34 @@
+/* A call under way that changes files: what it asks for, read once. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "actor.h"
+#include "asked.h"
+#include "kept.h"
+#include "walk.h"
+
+struct call {
+    const struct asked *asked;
+    const struct seccomp_data *data;
+    struct caller caller;
+    struct actor actor;
+    char texts[2][PATH_MAX]; /* the paths that it gives */
+    struct spot spots[2];    /* what it is about, and where to */
+    size_t spot_count;
+    uint64_t flags;
+    struct sockaddr_storage address;
+    socklen_t address_length;
+    int socket; /* the number of it */
+    int file;   /* what was opened; -1: nothing is to be handed over */
+};
+
+/* An errno, 0 for success; `call` is to be left in any case. */
+int call_take(struct call *call, const struct asked *asked, const struct seccomp_data *data,
+              pid_t thread);
+void call_leave(struct call *call);
+
+/* EACCES for what is kept, and then where that is; 0: it may go on. */
+int call_judge(const struct call *call, struct kept *kept, size_t *which);

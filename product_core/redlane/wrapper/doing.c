@@ -1,0 +1,180 @@
+/* Does in its caller's place what a call asks for that changes names, rights or
+ * attributes: of what was judged, which is held.
+ *
+ * A name is one in a directory that is held. What is not a name is reached by the link
+ * that /proc has for what this process holds. */
+#define _GNU_SOURCE
+#include "doing.h"
+
+#include "machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { OWN_LINK = 64, END = 2, OLD_CHOWN = 182, OLD_LCHOWN = 16, OLD_FCHOWN = 95 };
+
+/* A name as its path has it. */
+struct name {
+    int directory;
+    char text[NAME_MAX + END];
+};
+
+/* What is read before, by the rights of this process. */
+struct doing {
+    struct call *call;
+    char text[PATH_MAX]; /* of a link; the name of an attribute */
+    char *value;
+    size_t value_size;
+};
+
+static struct name name_of(const struct spot *spot) {
+    struct name name = {.directory = spot->parent >= 0 ? spot->parent : spot->object};
+    snprintf(name.text, sizeof name.text, "%s%s", spot->name, spot->end);
+    return name;
+}
+
+static void link_to_object(const struct spot *spot, char *link) {
+    snprintf(link, OWN_LINK, "/proc/self/fd/%d", spot->object);
+}
+
+static uint64_t rest(const struct call *call, int number) {
+    return call->data->args[call->asked->rest + number];
+}
+
+/* What the path leads to is there, and is a directory where the path says so. */
+static int check_object(const struct spot *spot) {
+    if (spot->object < 0) return ENOENT;
+    bool is_wrong = *spot->name && *spot->end && !S_ISDIR(spot->about.st_mode);
+    return is_wrong ? ENOTDIR : 0;
+}
+
+/* ---- names ---- */
+
+static long link_object(const struct call *call) {
+    char link[OWN_LINK];
+    struct name to = name_of(&call->spots[1]);
+    if (call->flags & ~(uint64_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) {
+        errno = EINVAL;
+        return -1;
+    }
+    link_to_object(&call->spots[0], link);
+    return linkat(AT_FDCWD, link, to.directory, to.text, AT_SYMLINK_FOLLOW);
+}
+
+static long rename_to(const struct call *call, const struct name *name) {
+    struct name to = name_of(&call->spots[1]);
+    return syscall(SYS_renameat2, name->directory, name->text, to.directory, to.text,
+                   (unsigned)call->flags);
+}
+
+static long do_names(const struct doing *doing) {
+    const struct call *call = doing->call;
+    struct name name = name_of(&call->spots[0]);
+    switch (call->asked->deed) {
+    case MKDIR: return mkdirat(name.directory, name.text, (mode_t)rest(call, 0));
+    case MKNOD:
+        return syscall(SYS_mknodat, name.directory, name.text, (mode_t)rest(call, 0),
+                       (unsigned)rest(call, 1));
+    case SYMLINK: return symlinkat(doing->text, name.directory, name.text);
+    case UNLINK: return unlinkat(name.directory, name.text, (int)call->flags);
+    case RMDIR: return unlinkat(name.directory, name.text, AT_REMOVEDIR);
+    case RENAME: return rename_to(call, &name);
+    default: return link_object(call);
+    }
+}
+
+/* ---- rights and attributes ---- */
+
+static bool is_of_16_bits(const struct call *call) {
+    int number = call->data->nr;
+    return call->data->arch != MACHINE &&
+           (number == OLD_CHOWN || number == OLD_LCHOWN || number == OLD_FCHOWN);
+}
+
+/* A number of an owner; the highest one stands for none in each width. */
+static uid_t owner(const struct call *call, int number) {
+    uint64_t given = rest(call, number);
+    if (!is_of_16_bits(call)) return (uid_t)given;
+    return (uint16_t)given == UINT16_MAX ? (uid_t)-1 : (uint16_t)given;
+}
+
+static off_t length_of(const struct call *call) {
+    if (call->data->arch == MACHINE) return (off_t)rest(call, 0);
+    if (call->asked->deed == TRUNCATE) return (int32_t)rest(call, 0);
+    int low = OF_OTHER(0, 1); /* in an even register there */
+    return (off_t)(rest(call, low) | rest(call, low + 1) << 32);
+}
+
+static long do_object(const struct doing *doing) {
+    const struct call *call = doing->call;
+    char link[OWN_LINK];
+    link_to_object(&call->spots[0], link);
+    switch (call->asked->deed) {
+    case TRUNCATE:
+    case TRUNCATE_64: return truncate(link, length_of(call));
+    case CHMOD: return chmod(link, (mode_t)rest(call, 0));
+    case CHOWN: return chown(link, owner(call, 0), owner(call, 1));
+    case SETXATTR:
+        return setxattr(link, doing->text, doing->value, doing->value_size,
+                        (int)rest(call, 3));
+    default: return removexattr(link, doing->text);
+    }
+}
+
+static int act(void *argument) {
+    const struct doing *doing = argument;
+    enum change change = doing->call->asked->change;
+    bool is_object = change == ALTERS || change == ALTERS_OPEN;
+    long result = is_object ? do_object(doing) : do_names(doing);
+    return result < 0 ? errno : 0;
+}
+
+/* ---- what it needs besides ---- */
+
+static int read_name(struct doing *doing) {
+    char *name = doing->text;
+    int error = caller_string(&doing->call->caller, rest(doing->call, 0), name, PATH_MAX);
+    if (error) return error == ENAMETOOLONG ? ERANGE : error;
+    return *name && strlen(name) <= XATTR_NAME_MAX ? 0 : ERANGE;
+}
+
+static int read_value(struct doing *doing) {
+    uint64_t at = rest(doing->call, 1), size = rest(doing->call, 2);
+    if (size > XATTR_SIZE_MAX) return E2BIG;
+    doing->value_size = size;
+    if (!size) return 0;
+    doing->value = allocate(size);
+    return caller_bytes(&doing->call->caller, at, doing->value, size);
+}
+
+static int read_rest(struct doing *doing) {
+    const struct call *call = doing->call;
+    int error = 0;
+    switch (call->asked->deed) {
+    case SYMLINK:
+        return caller_string(&call->caller, call->data->args[0], doing->text, PATH_MAX);
+    case SETXATTR: error = read_value(doing); /* fall through */
+    case REMOVEXATTR: return error ? error : read_name(doing);
+    default: return 0;
+    }
+}
+
+int doing_do(struct call *call) {
+    struct doing doing = {.call = call};
+    enum change change = call->asked->change;
+    int error = 0;
+    if (change == ALTERS || change == ALTERS_OPEN || change == LINKS)
+        error = check_object(&call->spots[0]);
+    if (!error) error = read_rest(&doing);
+    if (!error) error = actor_do(&call->actor, act, &doing);
+    free(doing.value);
+    return error;
+}

@@ -1,0 +1,13 @@
+/* Landlock domains that programs of the session put on themselves. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { MOST_DOMAINS = 16 }; /* the kernel allows a program no more */
+
+/* A thread is about to put one on: `number` is its ruleset, as it knows it. */
+void domains_add(pid_t thread, int number);
+
+/* The rulesets that hold a thread, the first first, to be closed; how many. */
+size_t domains_of(pid_t thread, int rulesets[MOST_DOMAINS]);

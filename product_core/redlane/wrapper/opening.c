@@ -1,0 +1,224 @@
+/* Opens a file for more than reading in its caller's place.
+ *
+ * What was judged is opened: a name in the directory that is held, without links and
+ * without what may have been mounted there since; or, where it has no name or another
+ * mount lies there, the file that is held.
+ *
+ * A terminal does not become the caller's own by being opened: programs ask for that by
+ * TIOCSCTTY. */
+#define _GNU_SOURCE
+#include "opening.h"
+
+#include "mounts.h"
+#include "proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/major.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum { OWN_PATH = 64, LOOK_MILLISECONDS = 50, TUN_MINOR = 200, LARGE = 0100000 };
+
+/* The flags that openat2 knows: open pays no attention to others. */
+static const uint64_t KNOWN = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |
+                              O_NONBLOCK | O_SYNC | O_ASYNC | O_DIRECT | LARGE |
+                              O_DIRECTORY | O_NOFOLLOW | O_NOATIME | __O_TMPFILE;
+
+struct opening {
+    struct call *call;
+    uint64_t flags;
+    int file;
+};
+
+static uint64_t mode_of(const struct opening *opening) {
+    const struct call *call = opening->call;
+    bool makes = opening->flags & (O_CREAT | __O_TMPFILE);
+    return makes ? call->data->args[(int)call->asked->rest] & 07777 : 0;
+}
+
+/* ---- the open itself ---- */
+
+static int open_held(const struct opening *opening) {
+    char link[OWN_PATH];
+    uint64_t flags = opening->flags & ~(uint64_t)(O_NOFOLLOW | O_CREAT);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", opening->call->spots[0].object);
+    return open(link, (int)flags);
+}
+
+static int open_name(const struct opening *opening, int directory, const char *name) {
+    struct open_how how = {.flags = opening->flags,
+                           .mode = mode_of(opening),
+                           .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
+    return (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
+}
+
+/* Whether a file has been mounted where the name is. */
+static bool is_mounted(const struct spot *spot) {
+    return spot->object >= 0 && !mounts_are_same(spot->parent, spot->object);
+}
+
+static int open_it(void *argument) {
+    struct opening *opening = argument;
+    const struct spot *spot = &opening->call->spots[0];
+    char name[NAME_MAX + 2];
+    if (spot->parent < 0 || (*spot->name && is_mounted(spot))) {
+        opening->file = open_held(opening);
+    } else if (!*spot->name) {
+        opening->file = open_name(opening, spot->object, ".");
+    } else {
+        snprintf(name, sizeof name, "%s%s", spot->name, spot->end);
+        opening->file = open_name(opening, spot->parent, name);
+    }
+    return opening->file < 0 ? errno : 0;
+}
+
+static int open_as_caller(struct opening *opening) {
+    return actor_do(&opening->call->actor, open_it, opening);
+}
+
+/* ---- what has its own ways ---- */
+
+/* The kernel looks at who opens the memory of a process, and that is this process here:
+ * its caller may have its own, and that of what it traces. What a file of /proc is, its
+ * name there tells: it is opened by no other. */
+static bool is_memory_of_others(const struct call *call) {
+    const struct spot *spot = &call->spots[0];
+    if (spot->object < 0 || !S_ISREG(spot->about.st_mode) || !proc_has(spot->object))
+        return false;
+    if (spot->parent < 0 || is_mounted(spot)) return true;
+    return strcmp(spot->name, "mem") == 0 &&
+           !proc_is_own(spot->parent, call->caller.thread);
+}
+
+/* Whether the thread has a namespace of that kind for itself. */
+static bool is_apart(const struct call *call, const char *kind) {
+    char ours[OWN_PATH], theirs[OWN_PATH];
+    struct stat one, other;
+    snprintf(ours, sizeof ours, "/proc/self/ns/%s", kind);
+    snprintf(theirs, sizeof theirs, "/proc/%ld/ns/%s", (long)call->caller.thread, kind);
+    return stat(ours, &one) != 0 || stat(theirs, &other) != 0 || one.st_ino != other.st_ino;
+}
+
+/* Whether it is a setting of the kernel: in a directory of /proc/sys. */
+static bool is_setting(const struct spot *spot) {
+    char link[OWN_PATH], path[PATH_MAX];
+    if (spot->parent < 0 || !proc_has(spot->parent)) return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->parent);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return length <= 0 || strstr(path, "/sys");
+}
+
+static bool is_device(const struct spot *spot, unsigned device_major, unsigned device_minor) {
+    return spot->object >= 0 && S_ISCHR(spot->about.st_mode) &&
+           major(spot->about.st_rdev) == device_major &&
+           minor(spot->about.st_rdev) == device_minor;
+}
+
+/* Settings, and tunnels, are those of the namespaces of whoever opens them: from here
+ * they would be the machine's. */
+static bool is_of_machine(const struct call *call) {
+    const struct spot *spot = &call->spots[0];
+    if (is_device(spot, MISC_MAJOR, TUN_MINOR)) return is_apart(call, "net");
+    return is_setting(spot) && (is_apart(call, "net") || is_apart(call, "user") ||
+                                is_apart(call, "ipc") || is_apart(call, "uts"));
+}
+
+/* The terminal of a thread's session, as a device; 0: it has none. */
+static dev_t terminal_of(const char *thread) {
+    char path[OWN_PATH];
+    struct bytes text = {0};
+    int number = 0;
+    snprintf(path, sizeof path, "/proc/%s/stat", thread);
+    if (bytes_read_file(&text, path, 1024)) {
+        const char *after = strrchr(text.data, ')');
+        if (after) sscanf(after + 1, " %*c %*d %*d %*d %d", &number);
+    }
+    free(text.data);
+    unsigned device = (unsigned)number;
+    return device ? makedev(device >> 8 & 0xfff, (device & 0xff) | (device >> 12 & 0xfff00))
+                  : 0;
+}
+
+/* A pseudoterminal by its device, as its caller could by its name. */
+static int open_terminal(struct opening *opening, dev_t device) {
+    char path[OWN_PATH];
+    struct stat about;
+    unsigned number = (major(device) - UNIX98_PTY_SLAVE_MAJOR) * 256 + minor(device);
+    if (major(device) - UNIX98_PTY_SLAVE_MAJOR >= UNIX98_PTY_MAJOR_COUNT) return ENXIO;
+    snprintf(path, sizeof path, "dev/pts/%u", number);
+    int flags = (int)opening->flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL);
+    opening->file = openat(opening->call->caller.root, path, flags | O_NOFOLLOW);
+    if (opening->file < 0) return errno;
+    if (fstat(opening->file, &about) == 0 && about.st_rdev == device) return 0;
+    close(opening->file);
+    opening->file = -1;
+    return ENXIO;
+}
+
+/* /dev/tty is the caller's terminal, which need not be that of this process. */
+static int open_own_terminal(struct opening *opening) {
+    char thread[OWN_PATH];
+    snprintf(thread, sizeof thread, "%ld", (long)opening->call->caller.thread);
+    dev_t theirs = terminal_of(thread);
+    if (!theirs) return ENXIO;
+    return theirs == terminal_of("self") ? open_as_caller(opening)
+                                         : open_terminal(opening, theirs);
+}
+
+/* Whether somebody has opened the other end of a pipe, or may have. */
+static void await_opening(int watch) {
+    struct pollfd opened = {.fd = watch, .events = POLLIN};
+    char events[4096];
+    if (poll(&opened, 1, LOOK_MILLISECONDS) == 1 &&
+        read(watch, events, sizeof events) < 0) { /* it is looked at again anyway */
+    }
+}
+
+/* A pipe is opened for writing once somebody reads: this never waits in the kernel, and
+ * looks now and then whether the caller still does. */
+static int open_pipe(struct opening *opening, bool (*is_wanted)(const void *),
+                     const void *about) {
+    char link[OWN_PATH];
+    bool waits = !(opening->flags & O_NONBLOCK);
+    opening->flags |= O_NONBLOCK;
+    int error = open_as_caller(opening);
+    if (!waits) return error;
+    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", opening->call->spots[0].object);
+    if (watch >= 0 && inotify_add_watch(watch, link, IN_OPEN) < 0) {
+        close(watch);
+        watch = -1;
+    }
+    for (bool again = false; error == ENXIO; again = true) {
+        if (again) await_opening(watch);
+        if (!is_wanted(about)) error = EINTR;
+        else error = open_as_caller(opening);
+    }
+    if (watch >= 0) close(watch);
+    if (!error) fcntl(opening->file, F_SETFL, (int)opening->flags & ~O_NONBLOCK);
+    return error;
+}
+
+int opening_do(struct call *call, bool (*is_wanted)(const void *), const void *about) {
+    struct opening opening = {.call = call,
+                              .flags = (call->flags & KNOWN) | O_CLOEXEC | O_NOCTTY,
+                              .file = -1};
+    const struct spot *spot = &call->spots[0];
+    int error;
+    if (is_memory_of_others(call) || is_of_machine(call)) return EACCES;
+    if (is_device(spot, TTYAUX_MAJOR, 0)) error = open_own_terminal(&opening);
+    else if (spot->object >= 0 && S_ISFIFO(spot->about.st_mode))
+        error = open_pipe(&opening, is_wanted, about);
+    else error = open_as_caller(&opening);
+    call->file = opening.file;
+    return error;
+}

@@ -1,0 +1,155 @@
+/* What a /proc that a caller uses says to it.
+ *
+ * Its own namespace of processes may be another, and so may be that of the /proc. */
+#define _GNU_SOURCE
+#include "proc.h"
+
+#include "bytes.h"
+#include "mounts.h"
+#include "processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { STATUS = 16 * 1024, DEEPEST = 40, PROC_ROOT = 1, MOST_ANCESTORS = 4096 };
+
+bool proc_has(int directory) {
+    struct statfs about;
+    return fstatfs(directory, &about) != 0 || about.f_type == PROC_SUPER_MAGIC;
+}
+
+bool proc_is_top(int directory) {
+    struct stat about;
+    return fstat(directory, &about) != 0 || about.st_ino == PROC_ROOT;
+}
+
+/* The numbers of a line of a status, from the machine's namespace to the process's own;
+ * how many. */
+static size_t numbers_of(const char *status, const char *name, long *numbers) {
+    const char *line = strstr(status, name);
+    size_t count = 0;
+    if (!line) return 0;
+    for (char *at = (char *)line + strlen(name), *end; count < DEEPEST; at = end) {
+        numbers[count] = strtol(at, &end, 10);
+        if (end == at || *at == '\n') break;
+        count++;
+    }
+    return count;
+}
+
+/* Of that very /proc: what has been mounted there may say anything. */
+static bool read_status_at(int directory, const char *path, struct bytes *status) {
+    char text[STATUS];
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC,
+                           .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
+    int file = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    if (length > 0) bytes_add(status, text, (size_t)length);
+    return length > 0;
+}
+
+static bool read_status(int proc, long number, struct bytes *status) {
+    char path[64];
+    snprintf(path, sizeof path, "%ld/status", number);
+    return read_status_at(proc, path, status);
+}
+
+static bool is_ours(int proc) {
+    struct stat ours, there;
+    return stat("/proc", &ours) == 0 && fstat(proc, &there) == 0 &&
+           ours.st_dev == there.st_dev;
+}
+
+/* What the caller is called in the /proc that stands there: in ours by the first of its
+ * numbers, elsewhere by the one that has as many below it there. */
+int proc_own_name(int proc, pid_t of, bool is_thread, char *name, size_t size) {
+    char path[64];
+    struct bytes status = {0};
+    long process[DEEPEST], thread[DEEPEST], others[DEEPEST];
+    bool ours = is_ours(proc);
+    long found = ours ? 0 : -1;
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)of);
+    if (!bytes_read_file(&status, path, STATUS)) return ESRCH;
+    long depth = (long)numbers_of(status.data, "\nNStgid:", process);
+    if (numbers_of(status.data, "\nNSpid:", thread) != (size_t)depth) depth = 0;
+    free(status.data);
+    for (long i = 0; i < depth && !ours; i++) {
+        struct bytes there = {0};
+        bool is_it = read_status(proc, process[i], &there) &&
+                     (long)numbers_of(there.data, "\nNStgid:", others) == depth - i;
+        free(there.data);
+        if (is_it && found >= 0) return EACCES; /* nobody knows which */
+        if (is_it) found = i;
+    }
+    if (found < 0 || !depth) return EACCES;
+    if (is_thread) snprintf(name, size, "%ld/task/%ld", process[found], thread[found]);
+    else snprintf(name, size, "%ld", process[found]);
+    return 0;
+}
+
+/* In ours all the numbers are the same; elsewhere, those that are told there. */
+static bool is_same_process(const char *there, const char *own, bool ours) {
+    long theirs[DEEPEST], mine[DEEPEST];
+    size_t told = numbers_of(there, "\nNStgid:", theirs);
+    size_t depth = numbers_of(own, "\nNStgid:", mine);
+    if (!told || told > depth || (ours && told != depth)) return false;
+    return memcmp(theirs, mine + depth - told, told * sizeof *mine) == 0;
+}
+
+static long number_of(const char *status, const char *name) {
+    const char *line = strstr(status, name);
+    return line ? strtol(line + strlen(name), NULL, 10) : -1;
+}
+
+static bool is_own(const char *there, pid_t thread, bool ours) {
+    char path[64];
+    struct bytes own = {0};
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)thread);
+    long tracer = ours ? number_of(there, "\nTracerPid:") : 0;
+    bool is_it = bytes_read_file(&own, path, STATUS) &&
+                 (is_same_process(there, own.data, ours) ||
+                  (tracer > 0 && process_of(tracer) == process_of(thread)));
+    free(own.data);
+    return is_it;
+}
+
+bool proc_is_own(int directory, pid_t thread) {
+    struct bytes there = {0};
+    bool is_it = read_status_at(directory, "status", &there) &&
+                 is_own(there.data, thread, is_ours(directory));
+    free(there.data);
+    return is_it;
+}
+
+/* Whether a process is one of the session: it descends from this one. */
+static bool is_below_us(long id) {
+    struct process process = {.parent = id};
+    for (int depth = 0; depth < MOST_ANCESTORS && process.parent > 1; depth++) {
+        if (!process_read(process.parent, &process)) return false;
+        if (process.parent == getpid()) return true;
+    }
+    return false;
+}
+
+/* A /proc that the session has mounted has its own processes, and no others. */
+bool proc_is_open_to(int directory, pid_t thread, bool is_bound) {
+    struct bytes there = {0};
+    bool ours = is_ours(directory), is_open = false;
+    if (read_status_at(directory, "status", &there) ||
+        read_status_at(directory, "../status", &there))
+        is_open = is_own(there.data, thread, ours) ||
+                  (!is_bound && (ours ? is_below_us(number_of(there.data, "\nTgid:"))
+                                      : !mounts_are_old(directory)));
+    free(there.data);
+    return is_open;
+}

@@ -1,0 +1,21 @@
+/* What a /proc that a caller uses says to it: not all that it says to this process. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Whether a file lies in a /proc; also when that cannot be told. */
+bool proc_has(int file);
+bool proc_is_top(int directory);
+
+/* What `self` and `thread-self` mean for a thread; an errno, 0 for success. */
+int proc_own_name(int proc, pid_t of, bool is_thread, char *name, size_t size);
+
+/* Whether a directory of a /proc is that of the thread's own process, or of one that it
+ * traces. */
+bool proc_is_own(int directory, pid_t thread);
+
+/* Whether what the links of a directory of a /proc stand for is open to a thread: a process
+ * of the session, or, for one that `is_bound`, its own. */
+bool proc_is_open_to(int directory, pid_t thread, bool is_bound);
