@@ -128,8 +128,10 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
         RETURN(SECCOMP_RET_USER_NOTIF),
     };
     const struct sock_filter flagged[] = {
-        UNLESS(number, 4),
+        UNLESS(number, 6),
         LOAD(WORD(asked->flags)),
+        UNLESS_SOME(O_PATH, 1), /* which opens nothing, whatever else it says */
+        RETURN(SECCOMP_RET_ALLOW),
         UNLESS_SOME(writing, 1),
         RETURN(SECCOMP_RET_USER_NOTIF),
         RETURN(SECCOMP_RET_ALLOW),

@@ -69,6 +69,7 @@ print(sorted(os.listdir()))
     "flags of opens": """
 made("f"); os.symlink("f", "l"); os.symlink("new", "dangling"); os.mkdir("d")
 W, N = os.O_WRONLY, os.O_NOFOLLOW
+print(tried(os.write, os.open("f", os.O_PATH | os.O_RDWR), b"x"))
 for flags in (N, os.O_CREAT | os.O_EXCL, os.O_CREAT | N, os.O_CREAT, os.O_TRUNC,
               os.O_DIRECTORY, os.O_APPEND, os.O_CLOEXEC, os.O_TMPFILE, 0o400000000):
     for path in ("f", "l", "dangling", "d", "absent", "/dev/null"):
