@@ -187,10 +187,11 @@ static enum touch touch_of(const struct call *call) {
 int call_judge(const struct call *call, struct kept *kept, size_t *which) {
     enum touch touch = touch_of(call);
     for (size_t i = 0; i < call->spot_count; i++) {
+        if (!kept_touched(kept, &call->caller, &call->spots[i], touch)) continue;
+        if (is_vain(call->asked, &call->spots[i])) /* nor what comes there meanwhile */
+            return call->spots[i].object >= 0 ? EEXIST : ENOENT;
         *which = i;
-        if (!is_vain(call->asked, &call->spots[i]) &&
-            kept_touched(kept, &call->caller, &call->spots[i], touch))
-            return EACCES;
+        return EACCES;
     }
     return 0;
 }

@@ -30,5 +30,6 @@ int call_take(struct call *call, const struct asked *asked, const struct seccomp
               pid_t thread);
 void call_leave(struct call *call);
 
-/* EACCES for what is kept, and then where that is; 0: it may go on. */
+/* EACCES for what is kept, and then which spot that is; another errno that it is to fail
+ * with; 0: it may go on. */
 int call_judge(const struct call *call, struct kept *kept, size_t *which);

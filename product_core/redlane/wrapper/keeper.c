@@ -18,6 +18,7 @@
 #include "filtered.h"
 #include "message.h"
 #include "opening.h"
+#include "proc.h"
 #include "processes.h"
 
 #include <errno.h>
@@ -144,10 +145,11 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
     struct call call;
     bool again = false;
     for (int looks = 0; looks == 0 || (again && looks < MOST_LOOKS); looks++) {
-        size_t which = 0;
+        size_t which = SIZE_MAX;
         int error = call_take(&call, asked, &notification->data, asking.thread);
-        bool is_kept = !error && call_judge(&call, keeper->kept, &which) != 0;
-        if (!error && !is_kept) error = act(keeper, &call, &asking);
+        if (!error) error = call_judge(&call, keeper->kept, &which);
+        bool is_kept = which < call.spot_count;
+        if (!error) error = act(keeper, &call, &asking);
         again = has_changed(&call, error) && looks + 1 < MOST_LOOKS;
         if (is_kept) refuse_call(&asking, &call, &call.spots[which]);
         else if (call.file >= 0) hand_over(&asking, &call);
@@ -225,6 +227,7 @@ int keeper_start(int listener, struct kept *kept, const struct reporter *reporte
                               .reporter = reporter};
     pthread_rwlock_init(&keeper->names, NULL);
     actor_prepare();
+    proc_prepare();
     add_thread(keeper);
     if (!atomic_load(&keeper->threads)) refuse("the session cannot be supervised: no thread");
     return ends[1];

@@ -64,11 +64,37 @@ static bool read_status(int proc, long number, struct bytes *status) {
     return read_status_at(proc, path, status);
 }
 
-static bool is_ours(int proc) {
-    struct stat ours, there;
-    return stat("/proc", &ours) == 0 && fstat(proc, &there) == 0 &&
-           ours.st_dev == there.st_dev;
+static pid_t redlane_run;
+
+void proc_prepare(void) { redlane_run = getpid(); }
+
+/* The top of the /proc that a directory is of; -1: it cannot be told. */
+static int top_of(int directory) {
+    const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                                 .resolve = RESOLVE_NO_XDEV};
+    int at = openat(directory, ".", O_PATH | O_CLOEXEC);
+    while (at >= 0 && !proc_is_top(at)) {
+        int up = (int)syscall(SYS_openat2, at, "..", &how, sizeof how);
+        close(at);
+        at = up;
+    }
+    return at;
 }
+
+/* Whose processes a /proc shows. Each mount of one may be another device. */
+enum processes_of { OURS, BELOW_US, UNKNOWN };
+
+static enum processes_of processes_in(int directory) {
+    char own[16] = "";
+    int top = top_of(directory);
+    ssize_t length = top < 0 ? 0 : readlinkat(top, "self", own, sizeof own - 1);
+    int error = errno;
+    if (top >= 0) close(top);
+    if (length > 0) return strtol(own, NULL, 10) == getpid() ? OURS : UNKNOWN;
+    return length < 0 && error == ENOENT ? BELOW_US : UNKNOWN;
+}
+
+static bool is_ours(int directory) { return processes_in(directory) == OURS; }
 
 /* What the caller is called in the /proc that stands there: in ours by the first of its
  * numbers, elsewhere by the one that has as many below it there. */
@@ -136,7 +162,7 @@ static bool is_below_us(long id) {
     struct process process = {.parent = id};
     for (int depth = 0; depth < MOST_ANCESTORS && process.parent > 1; depth++) {
         if (!process_read(process.parent, &process)) return false;
-        if (process.parent == getpid()) return true;
+        if (process.parent == redlane_run) return true;
     }
     return false;
 }
@@ -144,12 +170,14 @@ static bool is_below_us(long id) {
 /* A /proc that the session has mounted has its own processes, and no others. */
 bool proc_is_open_to(int directory, pid_t thread, bool is_bound) {
     struct bytes there = {0};
-    bool ours = is_ours(directory), is_open = false;
+    enum processes_of shown = processes_in(directory);
+    bool is_open = false;
     if (read_status_at(directory, "status", &there) ||
         read_status_at(directory, "../status", &there))
-        is_open = is_own(there.data, thread, ours) ||
-                  (!is_bound && (ours ? is_below_us(number_of(there.data, "\nTgid:"))
-                                      : !mounts_are_old(directory)));
+        is_open = is_own(there.data, thread, shown == OURS) ||
+                  (!is_bound && shown == OURS &&
+                   is_below_us(number_of(there.data, "\nTgid:"))) ||
+                  (!is_bound && shown == BELOW_US && !mounts_are_old(directory));
     free(there.data);
     return is_open;
 }

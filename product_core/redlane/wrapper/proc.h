@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Once, in this process itself. */
+void proc_prepare(void);
+
 /* Whether a file lies in a /proc; also when that cannot be told. */
 bool proc_has(int file);
 bool proc_is_top(int directory);

@@ -1,6 +1,7 @@
 """What `redlane-run --keep` keeps: no call changes it, and all the rest go on."""
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -354,6 +355,17 @@ def _own_mounts() -> tuple[str, ...]:
 def test_a_mount_of_its_own_gives_no_way(wrapper: Wrapper, place: Path) -> None:
     done = _run(wrapper, place, BOUND, *_own_mounts())
     assert done == dict.fromkeys(BOUND, REFUSED)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: root mounts another")
+def test_another_proc_shows_no_process_outside(wrapper: Wrapper, place: Path) -> None:
+    way = """\
+if c.unshare(0x20000) or c.mount(b"p", b"work", b"proc", 0, None):
+    raise OSError(ctypes.get_errno(), "mount")
+names["shown"] = int(os.path.exists(f"work/{os.getppid()}"))
+write(f"work/{os.getppid()}/fd/2", os.O_WRONLY)
+"""
+    assert _run(wrapper, place, {"it": way}) == {"shown": 1, "it": REFUSED}
 
 
 def test_everything_else_goes_on_there_too(wrapper: Wrapper, place: Path) -> None:
