@@ -158,14 +158,32 @@ def test_without_the_plugin_such_a_role_loads_with_a_warning(
     assert f"`{field}`" in warning.message
 
 
-@pytest.mark.parametrize("fields", [{"writable": ["."]}, {"hidden": ["@keys"]}])
+LOOSE = {
+    "hidden": ({"hidden": ["@keys"]}, True),
+    "writable, beside what is hidden": ({"writable": ["."], "hidden": ["@keys"]}, True),
+    "writable, in a guarded session": (
+        {"writable": ["."], "policies": ["no-unlink"]},
+        True,
+    ),
+    "writable, which redlane-run holds": ({"writable": ["."]}, False),
+}
+
+
+@pytest.mark.parametrize(("fields", "is_loose"), LOOSE.values(), ids=LOOSE)
 def test_places_that_may_have_other_names_are_a_warning(
-    home: PolicyHome, fields: dict[str, list[str]]
+    home: PolicyHome, fields: dict[str, list[str]], *, is_loose: bool
 ) -> None:
+    home.policies(UNLINK)
     role = {"name": "r", "policies": [], "namespaces": "allow", **fields}
     home.write("roles/r.json", role)
-    (warning,) = home.load().warnings
-    assert "mount files elsewhere" in warning.message
+    warnings = [each.message for each in home.load().warnings]
+    assert ["mount files elsewhere" in each for each in warnings] == [True] * is_loose
+
+
+def test_places_that_redlane_run_holds_need_no_plugin(home: PolicyHome) -> None:
+    role = {"name": "r", "policies": [], "namespaces": "allow", "writable": ["."]}
+    home.write("roles/r.json", role)
+    assert home.load(WITHOUT).findings == ()
 
 
 WRONG = {

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -315,3 +316,29 @@ def test_session_is_held_only_by_a_filter_that_stops_changes(
     session = Session("s", "r", root_pid=7, filtered=(), places=places)
     problem = why_not_held(session, RuleSet((), (role,), {}, ""))
     assert (problem == "") is is_held
+
+
+HELD_BY_RUN = {
+    "the same": (("@work",), True),
+    "one more than it is held to": (("@work", "/srv"), True),
+    "another one": (("/srv",), False),
+    "an exception that it is not held to": (("@work", "!./secrets"), False),
+    "nowhere": ((), False),
+}
+
+
+@pytest.mark.parametrize(("wanted", "is_held"), HELD_BY_RUN.values(), ids=HELD_BY_RUN)
+def test_session_stays_held_to_where_its_role_let_it_write_as_it_began(
+    wanted: tuple[str, ...], *, is_held: bool
+) -> None:
+    session = Session("s", role="r", root_pid=1, placed=("@work",))
+    role = Role("r", (), writable=wanted, namespaces=True)
+    problem = why_not_held(session, RuleSet((), (role,), {}, ""))
+    assert bool(problem) is not is_held
+
+
+@pytest.mark.parametrize("fields", [{"namespaces": False}, {"hidden": ("@keys",)}])
+def test_what_redlane_run_does_not_hold_is_not_held(fields: dict[str, Any]) -> None:
+    session = Session("s", role="r", root_pid=1, placed=("@work",))
+    role = Role("r", (), writable=("@work",), **{"namespaces": True, **fields})
+    assert why_not_held(session, RuleSet((), (role,), {}, ""))

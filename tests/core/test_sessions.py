@@ -42,7 +42,7 @@ def test_session_ids_are_unlike(tmp_path: Path) -> None:
 
 def test_killed_daemon_knows_its_sessions_again(tmp_path: Path) -> None:
     before = table(tmp_path)
-    made = before.create(label="agent", root_pid=7, root_started=99)
+    made = before.create(label="agent", root=(7, 99))
     before.set_role(DEFAULT_SESSION, "strict")
     before.freeze(made.id)
     after = table(tmp_path, role="loose")

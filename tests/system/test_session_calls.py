@@ -211,6 +211,7 @@ def test_coverage_is_shown(supervised: Supervised) -> None:
     shown = supervised.shown()["syscalls"]
     assert shown == {
         "named": ["unlink"],
+        "guarded": True,
         "writable": None,
         "allowed": [],
         "hidden": [],

@@ -145,7 +145,8 @@ def test_what_hides_is_shown(daemon: Home, content: str) -> None:
         assert not [letter for letter in hidden if letter in ran.out]
         assert all(f"⟨U+{ord(letter):04X}⟩" in ran.out for letter in hidden)
     body = shown.out.partition("content (")[2].partition("\n")[2]
-    assert all(line.startswith("| ") for line in body.splitlines())
+    ours = ("| ", "inside of it (")
+    assert all(line.startswith(ours) for line in body.splitlines())
 
 
 def test_show_never_cuts_and_never_lets_content_pass_for_ours(daemon: Home) -> None:
@@ -154,7 +155,8 @@ def test_show_never_cuts_and_never_lets_content_pass_for_ours(daemon: Home) -> N
     ran = daemon.run("review", "show", review)
     daemon.run("review", "block", review)
     thread.join(20)
-    shown = [line[2:] for line in ran.out.splitlines() if line.startswith("| ")]
+    whole = ran.out.partition("\ninside of it (")[0]
+    shown = [line[2:] for line in whole.splitlines() if line.startswith("| ")]
     assert "\n".join(shown) == content
     assert ran.out.splitlines().count("state: allowed") == 0
 

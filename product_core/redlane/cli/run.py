@@ -177,16 +177,17 @@ def _supervise(
     """Become the supervisor of `session`: this very process is its root already."""
     path, words = os.fspath(program("redlane-run")), ["redlane-run"]
     calls = session["syscalls"]
-    places = calls["writable"] is not None or bool(calls["hidden"])
-    names_calls = places or bool(calls["named"])
+    is_placed = calls["writable"] is not None
     if not start.bound:
-        _say_unbound(session, names_calls=names_calls)
-    if names_calls:
+        _say_unbound(session, is_held=calls["guarded"] or is_placed)
+    if calls["guarded"]:
         path = sys.executable
         words = [path, "-I", "-c", _SUPERVISOR_OF_CALLS]
     words += ["--socket", str(session["socket"]), "--session", str(session["id"])]
     words += start.options()
     words += [word for path in own_files for word in ("--keep", path)]
+    if is_placed and not calls["guarded"]:
+        words += _places(calls["writable"])
     environment = agent_environment(session, os.environ)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
         signal.signal(number, signal.SIG_DFL)
@@ -198,9 +199,28 @@ def _supervise(
         ) from error
 
 
-def _say_unbound(session: Mapping[str, Any], *, names_calls: bool) -> None:
+def _places(entries: Sequence[str]) -> Iterator[str]:
+    """What a role's `writable` means here and now, as `redlane-run` takes it."""
+    # Imported on use: it has what the other supervisor needs as well.
+    from redlane.contexts.syscall.surroundings import (  # noqa: PLC0415
+        Surroundings,
+        resolved,
+    )
+
+    places = resolved(entries, Surroundings.of_this_process())
+    yield from ("--writable", "")  # nowhere, if there is no other
+    for option, paths in (
+        ("--writable", places.writable),
+        ("--closed", places.kept),
+        ("--top", places.tops),
+    ):
+        for path in paths:
+            yield from (option, path)
+
+
+def _say_unbound(session: Mapping[str, Any], *, is_held: bool) -> None:
     """Say what is given up; raises UsageError where the role does not let it be."""
-    if names_calls:
+    if is_held:
         raise UsageError(
             f"role {session['role']!r} has policies about system calls, which nothing "
             "would hold with --boundary none: leave that out, or take another role"

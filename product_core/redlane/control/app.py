@@ -23,7 +23,7 @@ from redlane.control.resources.sessions import (
     SessionCollection,
     SessionItem,
 )
-from redlane.control.resources.syscalls import SessionCalls
+from redlane.control.resources.syscalls import AllowedPlaces, SessionCalls
 from redlane.control.resources.verdicts import Analyze
 from redlane.gate import Gate
 from redlane.judging.connection_limit import Counted
@@ -90,6 +90,7 @@ def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Respo
         "/api/sessions/{session_id}": SessionItem(
             sessions, rendering, parts.events.refused_calls
         ),
+        "/api/sessions/{session_id}/allowed": AllowedPlaces(sessions),
         "/api/sessions/{session_id}/syscalls": _session_calls(parts),
         "/api/sessions/{session_id}/{action}": SessionAction(sessions, rendering),
         "/api/events": EventCollection(parts.events, followers),

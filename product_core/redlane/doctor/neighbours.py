@@ -39,7 +39,7 @@ def landlock_mend(version: int) -> str:
     if version >= _SCOPES_FROM:
         return (
             "the kernel lets root look at it: run agents as an ordinary user, or under "
-            "a role with `writable`"
+            "a role with `hidden`"
         )
     if version:
         return f"needs Linux 6.12 or newer (here Landlock has version {version})"

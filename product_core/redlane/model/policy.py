@@ -108,3 +108,11 @@ class Role:
     freeze_on_flag: bool = False
     description: str | None = None
     source: str = ""
+
+    @property
+    def is_placed_by_run(self) -> bool:
+        """Whether `redlane-run` can hold its sessions to where they may write.
+
+        Where namespaces are denied, or something is hidden, a guard has to.
+        """
+        return self.writable is not None and self.namespaces and not self.hidden

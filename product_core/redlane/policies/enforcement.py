@@ -4,7 +4,7 @@ Such policies load on every machine, so that `redlane validate` judges them ever
 where nothing enforces them, a person has to know.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from redlane.model.policy import Action, Context, Policy, Role
 from redlane.model.problem import Finding, Severity
@@ -48,6 +48,8 @@ def find_unbound(roles: Iterable[Role], plugins: Plugins) -> Iterator[Finding]:
     if missing is None:
         return
     for role in roles:
+        if role.is_placed_by_run:
+            continue
         fields = [
             *(["`writable`"] if role.writable is not None else []),
             *(["`hidden`"] if role.hidden else []),
@@ -60,10 +62,18 @@ def find_unbound(roles: Iterable[Role], plugins: Plugins) -> Iterator[Finding]:
             yield Finding(Severity.WARNING, role.source, role.name, message)
 
 
-def find_loose(roles: Iterable[Role]) -> Iterator[Finding]:
-    """Roles that bind their sessions to places, and let them have other names."""
+def find_loose(
+    roles: Iterable[Role], policies: Mapping[str, Policy]
+) -> Iterator[Finding]:
+    """Roles that bind their sessions to places, and let them have other names.
+
+    Where `redlane-run` holds a session to them, other names are no way past.
+    """
     for role in roles:
-        if role.namespaces and (role.writable is not None or role.hidden):
+        if not role.namespaces or (role.writable is None and not role.hidden):
+            continue
+        named = (policies[each] for each in role.policies if each in policies)
+        if not role.is_placed_by_run or any(map(syscalls_of, named)):
             message = (
                 "`namespaces` lets its sessions mount files elsewhere, where neither "
                 "`writable` nor `hidden` holds them"

@@ -159,7 +159,7 @@ def _hazards(
     )
     yield from find_unenforced(ruleset.policies.values(), plugins)
     yield from find_unbound(ruleset.roles.values(), plugins)
-    yield from find_loose(ruleset.roles.values())
+    yield from find_loose(ruleset.roles.values(), ruleset.policies)
 
 
 def _plugin_findings(plugins: Plugins) -> Iterator[Finding]:

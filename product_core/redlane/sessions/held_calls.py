@@ -74,10 +74,12 @@ class HeldCalls:
     ) -> None:
         """Refuse a session with processes whose system calls nobody would hold."""
         loaded = self._loaded()
-        names = self._why_held(role, tuple(restrictions))
+        slices = tuple(restrictions)
+        guarded = self._why_guarded(role, slices)
+        names = guarded or self._why_placed(role)
         if not names:
             return
-        if loaded.missing_context is not None:
+        if guarded and loaded.missing_context is not None:
             raise CallsNotHeldError(
                 f"{names}, and nothing holds them: {loaded.missing_context}"
             )
@@ -86,7 +88,22 @@ class HeldCalls:
                 f"{names}: only `redlane run` starts sessions that hold them"
             )
 
-    def _why_held(
+    def places_by_run(
+        self, role: str | None, restrictions: Collection[RoleRules] = ()
+    ) -> tuple[str, ...] | None:
+        """Where sessions of a role may write, if `redlane-run` holds them to that."""
+        found = self._loaded().ruleset.roles.get(role or "")
+        if found is None or self._why_guarded(role, tuple(restrictions)):
+            return None
+        return found.writable
+
+    def _why_placed(self, role: str | None) -> str:
+        """What a role says that `redlane-run` has to hold, or ""."""
+        if self.places_by_run(role) is None:
+            return ""
+        return f"role {role!r} tells where its sessions may write"
+
+    def _why_guarded(
         self, role: str | None, restrictions: tuple[RoleRules, ...] = ()
     ) -> str:
         """What a role says that a guard has to hold, or ""."""
@@ -95,11 +112,11 @@ class HeldCalls:
         if named:
             return f"role {role!r} names system calls ({listed(sorted(named))})"
         found = ruleset.roles.get(role or "")
-        if found is not None and found.writable is not None:
+        if found is None or found.is_placed_by_run:
+            return ""
+        if found.writable is not None:
             return f"role {role!r} tells where its sessions may write"
-        if found is not None and found.hidden:
-            return f"role {role!r} hides files from its sessions"
-        return ""
+        return f"role {role!r} hides files from its sessions" if found.hidden else ""
 
     def check_traffic(
         self, role: str | None, restrictions: Collection[RoleRules] = ()
@@ -116,8 +133,8 @@ class HeldCalls:
             )
 
     def names(self, role: str) -> bool:
-        """Whether a role names system calls."""
-        return bool(self._why_held(role))
+        """Whether a role names system calls, or says what a guard has to hold."""
+        return bool(self._why_guarded(role))
 
     def check_role(self, session: Session, role: str) -> None:
         """Refuse a role that names more than the filter of a session stops."""
@@ -160,6 +177,7 @@ class HeldCalls:
         coverage = self._coverage.get(session.id, ())
         return {
             "named": sorted(rules.named),
+            "guarded": bool(rules.named) or self.names(session.role or ""),
             "writable": _writable(self._role(session)),
             "allowed": list(session.allowed),
             "hidden": _hidden(self._role(session)),

@@ -138,11 +138,11 @@ class SessionService:
                 role=role,
                 label=opening.label,
                 restrictions=added,
-                root_pid=None if process is None else process.pid,
-                root_started=None if process is None else process.start,
+                root=None if process is None else (process.pid, process.start),
                 reaper=reaper,
                 supervised=root == caller.pid,
                 owner=caller.owner,
+                placed=self._placed(role, added) if opening.holds_calls else None,
             )
         if process is None:
             return session
@@ -158,6 +158,12 @@ class SessionService:
             self._table.end(session.id)
             raise
         return session
+
+    def _placed(
+        self, role: str | None, added: Restrictions | None
+    ) -> tuple[str, ...] | None:
+        """What `redlane-run` holds a new session to."""
+        return self._held.places_by_run(role, () if added is None else added.slices)
 
     def find(self, name: str, caller: Caller) -> Session | None:
         """The session that a caller means, if it is there for that caller."""

@@ -7,6 +7,7 @@ Rules that name more than it stops cannot be enforced: then nothing goes on.
 from collections.abc import Sequence
 
 from redlane.model.policy import Role
+from redlane.policies.places import EXCEPT
 from redlane.policies.ruleset import RoleRules, RuleSet
 from redlane.state.sessions import Session
 
@@ -62,20 +63,40 @@ def _why_not_bound(session: Session, role: Role | None) -> str:
         return ""
     if session.sandboxes and not role.namespaces:
         return (
-            f"the session was started with a filter that lets it into namespaces, "
-            f"which role {role.name!r} denies: {again}"
+            "the session was started with a filter that lets it into namespaces, which "
+            f"role {role.name!r} denies: {again}"
         )
     if role.hidden and session.filtered is None:
         return (
             f"nothing hides from the session what role {role.name!r} hides, unless it "
             f"is just starting: {again}"
         )
-    if role.writable is not None and not session.places:
+    if role.writable is None or session.places:
+        return ""
+    return _why_not_placed(session, role, role.writable)
+
+
+def _why_not_placed(session: Session, role: Role, writable: Sequence[str]) -> str:
+    """Why `redlane-run` does not hold a session where its role lets it write, or ""."""
+    again = "end it and start it again"
+    if session.placed is None or not role.namespaces:
         return (
             f"nothing holds the session to the places where role {role.name!r} lets it "
             f"write, unless it is just starting: {again}"
         )
+    if not _is_as_tight(session.placed, writable):
+        return (
+            f"the session was started before role {role.name!r} let it write to fewer "
+            f"places: {again}"
+        )
     return ""
+
+
+def _is_as_tight(held: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether places that a session is held to are none but those that are `wanted`."""
+    exceptions = {each for each in wanted if each.startswith(EXCEPT)}
+    places = {each for each in held if not each.startswith(EXCEPT)}
+    return exceptions <= set(held) and places <= set(wanted)
 
 
 def listed(names: Sequence[str]) -> str:

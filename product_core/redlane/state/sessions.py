@@ -73,6 +73,8 @@ class Session:
     """Whether that filter lets its processes into new namespaces."""
     places: bool = False
     """Whether that filter stops whatever changes files."""
+    placed: tuple[str, ...] | None = None
+    """Where its role let it write as it began, if `redlane-run` holds it to that."""
     allowed: tuple[str, ...] = ()
     """Canonical paths where a person lets it change files, beside its role."""
 
@@ -126,17 +128,18 @@ class SessionTable:
         *,
         role: str | None = None,
         label: str = "",
-        root_pid: int | None = None,
-        root_started: int | None = None,
+        root: tuple[int, int] | None = None,
         reaper: tuple[int, int] | None = None,
         supervised: bool = True,
         restrictions: Restrictions | None = None,
         owner: int | None = None,
+        placed: tuple[str, ...] | None = None,
     ) -> Session:
         """A new running session; without `role` it gets the default one.
 
-        `reaper` is the key of the process that would adopt its orphans; `supervised`
-        tells that the root is a supervisor.
+        `root` is the key of the process that it all descends from, `reaper` of the one
+        that would adopt its orphans; `supervised` tells that the root is a supervisor,
+        and `placed` to what it holds the session.
         """
         with self._lock:
             if restrictions is not None:
@@ -144,12 +147,13 @@ class SessionTable:
             made = replace(
                 self._made(new_id(self._unique(), owner), role or self._default_role),
                 label=label,
-                root_pid=root_pid,
-                root_started=root_started,
+                root_pid=None if root is None else root[0],
+                root_started=None if root is None else root[1],
                 reaper_pid=None if reaper is None else reaper[0],
                 reaper_started=None if reaper is None else reaper[1],
                 supervised=supervised,
                 restrictions=None if restrictions is None else restrictions.digest,
+                placed=placed,
             )
             self._put(made)
             return made
@@ -245,7 +249,7 @@ class SessionTable:
             names = (each.name for each in fields(Session) if each.name in record)
             known = {name: record[name] for name in names}
             known["state"] = SessionState(known["state"])
-            for name in ("filtered", "allowed"):
+            for name in ("filtered", "placed", "allowed"):
                 if known.get(name) is not None:
                     known[name] = tuple(known[name])
             self._sessions[known["id"]] = Session(**known)

@@ -89,12 +89,27 @@ static const struct row rows[] = {
         NONE, SETXATTR, 1),
     ROW(SYS_fremovexattr, 237, 237, "fremovexattr", ALTERS_OPEN, STAYS, 0, NONE, NONE,
         NONE, NONE, REMOVEXATTR, 1),
+    ROW(SYS_utimensat, 320, 348, "utimensat", ALTERS, STAYS_IF_FLAGGED, 0, 1, NONE, NONE, 3,
+        TIMES_IN_NANOSECONDS, 2),
+    ROW(NONE, 412, 412, "utimensat", ALTERS, STAYS_IF_FLAGGED, 0, 1, NONE, NONE, 3,
+        TIMES_OF_64_BITS, 2),
+    ROW(LEGACY(futimesat), 299, 326, "futimesat", ALTERS, FOLLOWS, 0, 1, NONE, NONE, NONE,
+        TIMES_IN_MICROSECONDS, 2),
+    ROW(LEGACY(utimes), 271, 269, "utimes", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE,
+        TIMES_IN_MICROSECONDS, 1),
+    ROW(LEGACY(utime), 30, 30, "utime", ALTERS, FOLLOWS, NONE, 0, NONE, NONE, NONE,
+        TIMES_IN_SECONDS, 1),
     ROW(SYS_bind, 361, 282, "bind", BINDS, STAYS, NONE, 1, NONE, NONE, NONE, BIND, NONE),
     ROW(NONE, 102, NONE, "bind", BINDS_BY_MEMORY, STAYS, NONE, 1, NONE, NONE, NONE, BIND,
         NONE),
     ROW(446, 446, 446, "landlock_restrict_self", RESTRICTS, STAYS, NONE, NONE, NONE, NONE,
         NONE, RESTRICT, 0),
 };
+
+bool asked_times(enum deed deed) {
+    return deed == TIMES_IN_NANOSECONDS || deed == TIMES_IN_MICROSECONDS ||
+           deed == TIMES_IN_SECONDS || deed == TIMES_OF_64_BITS;
+}
 
 enum { ROWS = sizeof rows / sizeof *rows, SOCKETCALL_BIND = 2, OPENAT2 = 437 };
 
@@ -150,7 +165,7 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
 }
 
 /* What openat2 is to open for is in memory: programs do without. */
-unsigned asked_filter(struct sock_filter *code, bool is_own) {
+unsigned asked_filter(struct sock_filter *code, bool is_own, bool asks_times) {
     const struct sock_filter unknown[] = {
         UNLESS(OPENAT2, 1),
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
@@ -158,6 +173,7 @@ unsigned asked_filter(struct sock_filter *code, bool is_own) {
     unsigned count = add(code, unknown, sizeof unknown);
     for (size_t i = 0; i < ROWS; i++) {
         int number = is_own ? rows[i].own : rows[i].other;
+        if (asked_times(rows[i].asked.deed) && !asks_times) continue;
         if (number != NONE) count += add_row(code + count, number, &rows[i].asked);
     }
     return count;

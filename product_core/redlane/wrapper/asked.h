@@ -36,6 +36,10 @@ enum deed {
     CHOWN,
     SETXATTR,
     REMOVEXATTR,
+    TIMES_IN_NANOSECONDS, /* of pairs; each word is as wide as the machine's */
+    TIMES_IN_MICROSECONDS,
+    TIMES_IN_SECONDS,  /* two words */
+    TIMES_OF_64_BITS,  /* as the first, whatever the machine */
     BIND,
     RESTRICT,
 };
@@ -55,10 +59,13 @@ struct asked {
     signed char rest; /* the first of the arguments that the deed has besides */
 };
 
+/* Whether a deed changes the times of a file. */
+bool asked_times(enum deed deed);
+
 /* The call of a notification; NULL for one that is not asked about. */
 const struct asked *asked_find(const struct seccomp_data *data);
 
 /* Adds to a filter what asks about them, where a number has been loaded; how many
- * instructions that is. `code` has room for ASKED_MOST. */
-enum { ASKED_MOST = 160 };
-unsigned asked_filter(struct sock_filter *code, bool is_own);
+ * instructions that is. Times are asked about where that is wanted. `code` has room for ASKED_MOST. */
+enum { ASKED_MOST = 192 };
+unsigned asked_filter(struct sock_filter *code, bool is_own, bool asks_times);

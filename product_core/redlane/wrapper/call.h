@@ -8,6 +8,7 @@
 #include "actor.h"
 #include "asked.h"
 #include "kept.h"
+#include "places.h"
 #include "walk.h"
 
 struct call {
@@ -30,6 +31,18 @@ int call_take(struct call *call, const struct asked *asked, const struct seccomp
               pid_t thread);
 void call_leave(struct call *call);
 
-/* EACCES for what is kept, and then which spot that is; another errno that it is to fail
- * with; 0: it may go on. */
-int call_judge(const struct call *call, struct kept *kept, size_t *which);
+/* What calls are judged by. */
+struct bounds {
+    struct kept *kept;
+    struct places *places; /* NULL: everywhere */
+};
+
+/* Why a call is refused, and for which of its spots. */
+struct judgement {
+    const struct rule *rule; /* NULL: it is not */
+    size_t which;
+};
+
+/* 0: it may go on; an errno that it fails with, as it would by itself where there is no
+ * rule in the judgement. */
+int call_judge(struct call *call, const struct bounds *bounds, struct judgement *judgement);

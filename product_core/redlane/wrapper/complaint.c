@@ -56,10 +56,10 @@ static int standard_error(long process) {
 }
 
 /* To be done while the thread waits for its answer: then it has a standard error. */
-struct complaint complaint_prepare(pid_t thread, const char *call, const char *path) {
-    struct complaint complaint = {.file = -1, .call = call, .path = path};
+struct complaint complaint_prepare(const struct refusal *refusal) {
+    struct complaint complaint = {.file = -1, .refusal = refusal};
     struct process process;
-    long of = process_of(thread);
+    long of = process_of(refusal->thread);
     if (of > 0 && process_read(of, &process) && is_first(&process))
         complaint.file = standard_error(of);
     return complaint;
@@ -68,13 +68,14 @@ struct complaint complaint_prepare(pid_t thread, const char *call, const char *p
 /* To be done once it has its answer: whoever reads there may be slow. */
 void complaint_tell(const struct complaint *complaint) {
     char shown[PATH_MAX * MOST_SHOWN + 1], line[PIPE_BUF];
+    const struct refusal *refusal = complaint->refusal;
+    const struct rule *rule = refusal->rule;
     struct pollfd room = {.fd = complaint->file, .events = POLLOUT};
     if (complaint->file < 0) return;
-    *message_show(shown, complaint->path, strlen(complaint->path)) = '\0';
+    *message_show(shown, refusal->path, strlen(refusal->path)) = '\0';
     int length = snprintf(line, sizeof line,
-                          PRODUCT ": refused %s %.2000s (builtin:own-files): the files "
-                                  "that a session is judged by are out of its reach\n",
-                          complaint->call, shown);
+                          PRODUCT ": refused %s %.2000s (%s): %s: %s\n", refusal->call,
+                          shown, rule->policy, rule->reason, rule->advice);
     if (poll(&room, 1, WAIT_MILLISECONDS) == 1 && room.revents & POLLOUT && length > 0)
         if (write(complaint->file, line, (size_t)length) < 0) { /* then it goes without */
         }

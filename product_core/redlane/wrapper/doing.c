@@ -33,6 +33,8 @@ struct doing {
     char text[PATH_MAX]; /* of a link; the name of an attribute */
     char *value;
     size_t value_size;
+    struct timespec times[2];
+    bool is_now; /* they are not given */
 };
 
 static struct name name_of(const struct spot *spot) {
@@ -125,7 +127,8 @@ static long do_object(const struct doing *doing) {
     case SETXATTR:
         return setxattr(link, doing->text, doing->value, doing->value_size,
                         (int)rest(call, 3));
-    default: return removexattr(link, doing->text);
+    case REMOVEXATTR: return removexattr(link, doing->text);
+    default: return utimensat(AT_FDCWD, link, doing->is_now ? NULL : doing->times, 0);
     }
 }
 
@@ -155,6 +158,35 @@ static int read_value(struct doing *doing) {
     return caller_bytes(&doing->call->caller, at, doing->value, size);
 }
 
+enum { WORDS = 4, MICROSECONDS = 1000000 };
+
+/* The two times, as words of one width or the other. */
+static int read_words(const struct call *call, size_t count, int64_t *words) {
+    bool is_wide = call->data->arch == MACHINE || call->asked->deed == TIMES_OF_64_BITS;
+    int32_t narrow[WORDS];
+    if (is_wide) return caller_bytes(&call->caller, rest(call, 0), words, count * sizeof *words);
+    int error = caller_bytes(&call->caller, rest(call, 0), narrow, count * sizeof *narrow);
+    for (size_t i = 0; i < count && !error; i++) words[i] = narrow[i];
+    return error;
+}
+
+static int read_times(struct doing *doing) {
+    enum deed deed = doing->call->asked->deed;
+    int64_t words[WORDS];
+    size_t pace = deed == TIMES_IN_SECONDS ? 1 : 2;
+    doing->is_now = !rest(doing->call, 0);
+    if (doing->is_now) return 0;
+    int error = read_words(doing->call, 2 * pace, words);
+    for (size_t i = 0; i < 2 && !error; i++) {
+        int64_t part = pace == 1 ? 0 : words[i * pace + 1];
+        if (deed == TIMES_IN_MICROSECONDS && (part < 0 || part >= MICROSECONDS))
+            error = EINVAL;
+        doing->times[i].tv_sec = words[i * pace];
+        doing->times[i].tv_nsec = deed == TIMES_IN_MICROSECONDS ? part * 1000 : part;
+    }
+    return error;
+}
+
 static int read_rest(struct doing *doing) {
     const struct call *call = doing->call;
     int error = 0;
@@ -163,7 +195,7 @@ static int read_rest(struct doing *doing) {
         return caller_string(&call->caller, call->data->args[0], doing->text, PATH_MAX);
     case SETXATTR: error = read_value(doing); /* fall through */
     case REMOVEXATTR: return error ? error : read_name(doing);
-    default: return 0;
+    default: return asked_times(call->asked->deed) ? read_times(doing) : 0;
     }
 }
 

@@ -15,7 +15,6 @@
 #include "filtered.h"
 
 #include "bytes.h"
-#include "leash.h"
 #include "message.h"
 
 #include <errno.h>
@@ -75,7 +74,7 @@ static struct page *shared_page(void) {
 }
 
 /* Takes the leash's own filter; `asks`: also about calls that change files. */
-struct filtered *filtered_leash(bool asks) {
+struct filtered *filtered_leash(enum asks asks) {
     struct filtered *filtered = allocate(sizeof *filtered);
     *filtered = (struct filtered){.socket = -1, .program = leash_filter(asks)};
     filtered->page = shared_page();

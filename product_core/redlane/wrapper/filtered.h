@@ -5,9 +5,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "leash.h"
+
 struct filtered;
 
-struct filtered *filtered_leash(bool asks);
+struct filtered *filtered_leash(enum asks asks);
 struct filtered *filtered_receive(int socket);
 pid_t filtered_fork(void);
 void filtered_load(const struct filtered *filtered);

@@ -38,8 +38,8 @@ enum { MOST_THREADS = 512, STACK = 512 * 1024, MOST_LOOKS = 8 };
 
 struct keeper {
     int listener, starts;
-    struct kept *kept;
-    const struct reporter *reporter;
+    const struct bounds *bounds;
+    const struct daemon *daemon;
     atomic_int idle, threads;
     pthread_rwlock_t names;
 };
@@ -122,14 +122,13 @@ static void show_spot(const struct spot *spot, char *path, size_t size) {
 }
 
 static void refuse_call(const struct asking *asking, const struct call *call,
-                        const struct spot *spot) {
+                        const struct judgement *judgement) {
     char path[PATH_MAX];
-    const char *paths[] = {path};
-    show_spot(spot, path, sizeof path);
-    report_refused(asking->keeper->reporter, asking->thread, call->asked->name, paths, 1);
-    struct complaint complaint =
-        complaint_prepare(asking->thread, call->asked->name, path);
-    respond(asking, 0, EACCES);
+    struct refusal refusal = {judgement->rule, asking->thread, call->asked->name, path};
+    show_spot(&call->spots[judgement->which], path, sizeof path);
+    report_refused(asking->keeper->daemon, &refusal);
+    struct complaint complaint = complaint_prepare(&refusal);
+    respond(asking, 0, judgement->rule->error);
     complaint_tell(&complaint);
 }
 
@@ -145,13 +144,12 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
     struct call call;
     bool again = false;
     for (int looks = 0; looks == 0 || (again && looks < MOST_LOOKS); looks++) {
-        size_t which = SIZE_MAX;
+        struct judgement judgement = {0};
         int error = call_take(&call, asked, &notification->data, asking.thread);
-        if (!error) error = call_judge(&call, keeper->kept, &which);
-        bool is_kept = which < call.spot_count;
+        if (!error) error = call_judge(&call, keeper->bounds, &judgement);
         if (!error) error = act(keeper, &call, &asking);
         again = has_changed(&call, error) && looks + 1 < MOST_LOOKS;
-        if (is_kept) refuse_call(&asking, &call, &call.spots[which]);
+        if (judgement.rule) refuse_call(&asking, &call, &judgement);
         else if (call.file >= 0) hand_over(&asking, &call);
         else if (!again) respond(&asking, 0, error);
         call_leave(&call);
@@ -216,15 +214,15 @@ static void add_thread(struct keeper *keeper) {
 }
 
 /* The socket over which starts of programs are passed on. */
-int keeper_start(int listener, struct kept *kept, const struct reporter *reporter) {
+int keeper_start(int listener, const struct bounds *bounds, const struct daemon *daemon) {
     int ends[2];
     struct keeper *keeper = allocate(sizeof *keeper);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
     *keeper = (struct keeper){.listener = listener,
                               .starts = ends[0],
-                              .kept = kept,
-                              .reporter = reporter};
+                              .bounds = bounds,
+                              .daemon = daemon};
     pthread_rwlock_init(&keeper->names, NULL);
     actor_prepare();
     proc_prepare();

@@ -4,9 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "rule.h"
 #include "walk.h"
 
 struct kept;
+
+extern const struct rule kept_rule;
 
 struct kept *kept_prepare(const char *const *paths, size_t count);
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +52,8 @@ enum {
     OTHER_ACCT = 51,
     OTHER_PRLIMIT = OF_OTHER(340, 369),
     OTHER_OPEN_BY_HANDLE = OF_OTHER(342, 371),
+    OTHER_SETRLIMIT = 75,
+    OTHER_QUOTACTL = 131,
     NO_CALL = -1,
 };
 
@@ -58,6 +61,7 @@ enum {
  * programs do without. The same numbers everywhere. */
 enum {
     IO_URING_SETUP = 425,
+    QUOTACTL_FD = 443,
     SETXATTRAT = 463,
     REMOVEXATTRAT = 466,
     FILE_SETATTR = 469,
@@ -76,8 +80,31 @@ enum {
     SET_FILE_ATTRIBUTES = 0x401c5820,
 };
 
+/* Requests that change what lies in a place, or a whole file system, by a descriptor for
+ * reading. */
+enum {
+    ENABLE_VERITY = 0x40806685,
+    SET_ENCRYPTION_POLICY = 0x800c6613,
+    FAT_SET_ATTRIBUTES = 0x40047211,
+    F2FS_SET_PIN_FILE = 0x4004f50d,
+    SUBVOLUME_CREATE = 0x5000940e,
+    SUBVOLUME_DESTROY = 0x5000940f,
+    SUBVOLUME_CREATE_2 = 0x50009418,
+    SUBVOLUME_DESTROY_2 = 0x5000943f,
+    SUBVOLUME_SET_FLAGS = 0x4008941a,
+    SNAPSHOT_CREATE = 0x50009401,
+    SNAPSHOT_CREATE_2 = 0x50009417,
+    SET_RECEIVED_SUBVOLUME = 0xc0c89425,
+    SET_LABEL = 0x41009432,
+    EXT4_SET_UUID = 0x4008662c,
+    SHUTDOWN = 0x8004587d,
+    FREEZE = 0xc0045877,
+    TRIM = 0xc0185879,
+};
+
 #define LOAD(field) \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, field))
+#define UPPER(number) ((uint32_t)offsetof(struct seccomp_data, args[number]) + 4)
 #define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
 #define SKIP_UNLESS(value, count) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, (count))
@@ -116,6 +143,30 @@ enum {
 #define CLOSING \
     LOAD(args[0]), IF(PR_SET_DUMPABLE, SECCOMP_RET_ERRNO | 0), RETURN(SECCOMP_RET_ALLOW)
 
+/* A core file lies where the process is: the limit stays at none. To raise it succeeds,
+ * and changes nothing; prlimit has the address of a new one where there is one. */
+#define CORE LOAD(args[0]), IF(RLIMIT_CORE, SECCOMP_RET_ERRNO | 0), LOAD(nr)
+#define CORE_AT \
+    LOAD(args[1]), SKIP_UNLESS(RLIMIT_CORE, 5), LOAD(args[2]), SKIP_UNLESS(0, 2), \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, UPPER(2)), \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), RETURN(SECCOMP_RET_ERRNO | 0), LOAD(nr)
+
+#define IF_REQUEST(request) IF(request, SECCOMP_RET_ERRNO | EPERM)
+
+/* What is refused where a session changes files in places only. */
+#define PLACED(setrlimit, prlimit, quotactl, ioctl) \
+    SKIP_UNLESS(setrlimit, 4), CORE, SKIP_UNLESS(prlimit, 8), CORE_AT, \
+        IF(quotactl, SECCOMP_RET_ERRNO | EPERM), IF(QUOTACTL_FD, SECCOMP_RET_ERRNO | EPERM), \
+        SKIP_UNLESS(ioctl, 36), LOAD(args[1]), IF_REQUEST(ENABLE_VERITY), \
+        IF_REQUEST(SET_ENCRYPTION_POLICY), IF_REQUEST(FAT_SET_ATTRIBUTES), \
+        IF_REQUEST(F2FS_SET_PIN_FILE), IF_REQUEST(SUBVOLUME_CREATE), \
+        IF_REQUEST(SUBVOLUME_DESTROY), IF_REQUEST(SUBVOLUME_CREATE_2), \
+        IF_REQUEST(SUBVOLUME_DESTROY_2), IF_REQUEST(SUBVOLUME_SET_FLAGS), \
+        IF_REQUEST(SNAPSHOT_CREATE), IF_REQUEST(SNAPSHOT_CREATE_2), \
+        IF_REQUEST(SET_RECEIVED_SUBVOLUME), IF_REQUEST(SET_LABEL), \
+        IF_REQUEST(EXT4_SET_UUID), IF_REQUEST(SHUTDOWN), IF_REQUEST(FREEZE), \
+        IF_REQUEST(TRIM), LOAD(nr)
+
 /* REQUEST is 20 instructions, the others are 4. */
 #define HELD(execve, execveat, ioctl, clone, prctl, fcntl, fcntl64, prlimit, acct, \
              open_by_handle) \
@@ -135,28 +186,37 @@ enum { X32_CALLS = 0x40000000 };
 
 #define COUNT(code) (sizeof(code) / sizeof *(code))
 
-static struct sock_filter code[2 * ASKED_MOST + 128];
+static struct sock_filter code[2 * (ASKED_MOST + 160)];
 static unsigned length;
 
 static void add(const struct sock_filter *from, size_t count) {
     for (size_t i = 0; i < count; i++) code[length++] = from[i];
 }
 
+struct held {
+    const struct sock_filter *placed, *always;
+    size_t placed_count, always_count;
+};
+
 /* Adds what holds for one set of numbers, and the test for it in front. */
-static void add_machine(unsigned machine, const struct sock_filter *held, size_t count,
-                        bool asks) {
+static void add_machine(unsigned machine, const struct held *held, enum asks asks) {
     static const struct sock_filter number[] = {LOAD(nr)}, rest[] = {RETURN(SECCOMP_RET_ALLOW)};
-    unsigned test = length++;
+    const struct sock_filter test[] = {
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0),
+        BPF_STMT(BPF_JMP | BPF_JA, 0), /* how far, is not known yet */
+    };
+    add(test, COUNT(test));
+    unsigned from = length;
     add(number, COUNT(number));
-    if (asks) length += asked_filter(code + length, machine == MACHINE);
-    add(held, count);
+    if (asks != ASKS_STARTS)
+        length += asked_filter(code + length, machine == MACHINE, asks == ASKS_PLACES);
+    if (asks == ASKS_PLACES) add(held->placed, held->placed_count);
+    add(held->always, held->always_count);
     add(rest, COUNT(rest));
-    code[test] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, machine, 0, 0);
-    code[test].jf = (unsigned char)(length - test - 1);
+    code[from - 1].k = length - from;
 }
 
-/* The filter; `asks`: also about the calls that change files. */
-struct sock_fprog leash_filter(bool asks) {
+struct sock_fprog leash_filter(enum asks asks) {
     static const struct sock_filter own[] = {
         SKIP_BELOW(X32_CALLS, 1), /* x86_64's other calls; aarch64 has none as high */
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
@@ -168,12 +228,19 @@ struct sock_fprog leash_filter(bool asks) {
              OTHER_FCNTL, OTHER_FCNTL64, OTHER_PRLIMIT, OTHER_ACCT,
              OTHER_OPEN_BY_HANDLE),
     };
+    static const struct sock_filter own_placed[] = {
+        PLACED(SYS_setrlimit, SYS_prlimit64, SYS_quotactl, SYS_ioctl)};
+    static const struct sock_filter other_placed[] = {
+        PLACED(OTHER_SETRLIMIT, OTHER_PRLIMIT, OTHER_QUOTACTL, OTHER_IOCTL)};
+    static const struct held own_held = {own_placed, own, COUNT(own_placed), COUNT(own)},
+                             other_held = {other_placed, other, COUNT(other_placed),
+                                           COUNT(other)};
     static const struct sock_filter arch[] = {LOAD(arch)},
                                     neither[] = {RETURN(SECCOMP_RET_KILL_PROCESS)};
     length = 0;
     add(arch, COUNT(arch));
-    add_machine(MACHINE, own, COUNT(own), asks);
-    add_machine(OTHER_MACHINE, other, COUNT(other), asks);
+    add_machine(MACHINE, &own_held, asks);
+    add_machine(OTHER_MACHINE, &other_held, asks);
     add(neither, COUNT(neither));
     return (struct sock_fprog){(unsigned short)length, code};
 }

@@ -4,5 +4,12 @@
 #include <linux/filter.h>
 #include <stdbool.h>
 
-struct sock_fprog leash_filter(bool asks);
+/* What a session's supervisor is asked about: each has what the one before has. */
+enum asks {
+    ASKS_STARTS, /* of programs */
+    ASKS_FILES,  /* and calls that change files */
+    ASKS_PLACES, /* and times of files; nothing changes them past that */
+};
+
+struct sock_fprog leash_filter(enum asks asks);
 void leash_put_on(void);

@@ -77,6 +77,26 @@ bool mounts_are_old(int file) {
     return false;
 }
 
+/* Whether a file is reached through the mount that a path leads to. */
+bool mounts_are_at(int file, const char *path) {
+    struct statx about;
+    return statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, kind, &about) == 0 &&
+           about.stx_mnt_id == number_of(file);
+}
+
+/* The number of a file's mount by which mountinfo has it; 0: nobody knows. */
+uint64_t mounts_number(int file) {
+    struct statx about;
+    return statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID, &about) == 0 ? about.stx_mnt_id : 0;
+}
+
+/* Whether a file is the root of the mount that it is reached through. */
+bool mounts_is_root(int file) {
+    struct statx about;
+    return statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &about) == 0 &&
+           about.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
 /* Whether two files are reached through the same mount. */
 bool mounts_are_same(int one, int other) {
     uint64_t first = number_of(one);
@@ -87,17 +107,16 @@ bool mounts_are_same(int one, int other) {
  * in no place. */
 static dev_t device_of_mount(pid_t process, int file) {
     char path[64], *line = NULL;
-    struct statx about;
+    uint64_t wanted = mounts_number(file);
     size_t room = 0;
     dev_t found = 0;
     unsigned major, minor;
     unsigned long long number;
     snprintf(path, sizeof path, "/proc/%ld/mountinfo", (long)process);
-    if (statx(file, "", AT_EMPTY_PATH, STATX_MNT_ID, &about) != 0) return 0;
     FILE *lines = fopen(path, "re");
-    while (lines && !found && getline(&line, &room, lines) > 0)
+    while (wanted && lines && !found && getline(&line, &room, lines) > 0)
         if (sscanf(line, "%llu %*u %u:%u", &number, &major, &minor) == 3 &&
-            number == about.stx_mnt_id)
+            number == wanted)
             found = makedev(major, minor);
     free(line);
     if (lines) fclose(lines);

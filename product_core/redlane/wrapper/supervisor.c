@@ -10,6 +10,9 @@
  *     --filter FD      started by a supervisor of the session's system calls (filtered.c)
  *     --owners NAMES   programs that may read what is hidden, between colons
  *     --keep PATH      a file or directory that no program of the session changes
+ *     --writable PATH  a place where it changes files, and nowhere else; '' is none
+ *     --closed PATH    within those a place where it does not
+ *     --top PATH       a place that is not given away by its name
  *     --boundary none  nothing but its place in the tree binds the session
  *     --judged yes     COMMAND is a shell whose own command has been judged */
 #define _GNU_SOURCE
@@ -17,9 +20,9 @@
 #include "execs.h"
 #include "filtered.h"
 #include "keeper.h"
-#include "link.h"
 #include "locate.h"
 #include "message.h"
+#include "report.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -46,7 +49,10 @@ struct session {
     struct execs *execs;       /* the same */
     const char **kept;         /* paths */
     size_t kept_count;
-    struct reporter reporter;
+    bool is_placed;            /* it changes files in places only */
+    struct places_given places;
+    struct bounds bounds;
+    struct daemon daemon;
     bool is_supervised;        /* by a supervisor of system calls */
     int signals;
     pid_t agent;
@@ -54,8 +60,31 @@ struct session {
     bool ended;
 };
 
+/* Adds a word to a list that has NULL at its end. */
+static void add_word(const char **list, const char *word) {
+    while (*list) list++;
+    *list = word;
+}
+
+static const char **words_for(int argc) {
+    size_t size = ((size_t)argc + 1) * sizeof(char *);
+    return memset(allocate(size), 0, size);
+}
+
+/* Whether it is one that has paths. */
+static bool take_path(struct session *session, const char *option, const char *path) {
+    if (strcmp(option, "--keep") == 0) session->kept[session->kept_count++] = path;
+    else if (strcmp(option, "--writable") == 0) add_word(session->places.writable, path);
+    else if (strcmp(option, "--closed") == 0) add_word(session->places.closed, path);
+    else if (strcmp(option, "--top") == 0) add_word(session->places.tops, path);
+    else return false;
+    return true;
+}
+
 static void parse(struct session *session, int argc, char **argv) {
-    session->kept = allocate((size_t)argc * sizeof *session->kept);
+    session->kept = words_for(argc);
+    session->places =
+        (struct places_given){words_for(argc), words_for(argc), words_for(argc)};
     char **word = argv[0] ? argv + 1 : argv;
     for (; *word && strcmp(*word, "--") != 0; word += 2) {
         if (!word[1])
@@ -64,19 +93,20 @@ static void parse(struct session *session, int argc, char **argv) {
         else if (strcmp(*word, "--session") == 0) session->id = word[1];
         else if (strcmp(*word, "--filter") == 0) session->filter = word[1];
         else if (strcmp(*word, "--owners") == 0) session->owners = word[1];
-        else if (strcmp(*word, "--keep") == 0)
-            session->kept[session->kept_count++] = word[1];
         else if (strcmp(*word, "--boundary") == 0)
             session->is_bound = strcmp(word[1], "none") != 0;
         else if (strcmp(*word, "--judged") == 0)
             session->is_judged = strcmp(word[1], "yes") == 0;
-        else fail(STATUS_USAGE, PRODUCT, "%s: invalid option", *word);
+        else if (!take_path(session, word[0], word[1]))
+            fail(STATUS_USAGE, PRODUCT, "%s: invalid option", *word);
     }
     if (!session->socket || session->socket[0] != '/' || !*word || !word[1])
         fail(STATUS_USAGE, PRODUCT,
              "usage: redlane-run --socket PATH [--session ID] [OPTION VALUE]... -- "
              "COMMAND...");
     session->command = word + 1;
+    session->daemon = (struct daemon){session->socket, session->id};
+    session->is_placed = *session->places.writable != NULL;
 }
 
 static void take_filter(struct session *session) {
@@ -94,11 +124,16 @@ static bool is_inside(void) {
     return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0 && session_supervisor() != 0;
 }
 
+static enum asks what_is_asked(const struct session *session) {
+    if (session->is_placed) return ASKS_PLACES;
+    return session->kept_count ? ASKS_FILES : ASKS_STARTS;
+}
+
 /* Prepares what binds the session. */
 static void bind_session(struct session *session) {
     if (session->filter) take_filter(session);
     else if (session->is_bound && !is_inside())
-        session->filtered = filtered_leash(session->kept_count > 0);
+        session->filtered = filtered_leash(what_is_asked(session));
     if (session->filtered)
         session->execs =
             execs_prepare(session->socket, session->is_judged, session->owners);
@@ -122,6 +157,8 @@ static sigset_t handled(const struct session *session) {
 static _Noreturn void become_agent(const struct session *session, pid_t supervisor) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) _exit(STATUS_REFUSED);
+    if (session->is_placed && setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) != 0)
+        refuse("the session cannot be bound: it may leave core files");
     if (session->filtered) filtered_load(session->filtered);
     execvp(session->command[0], session->command);
     int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_REFUSED;
@@ -151,11 +188,13 @@ static void hand_over(struct session *session) {
     int listener = filtered_hand_over(session->filtered, session->agent,
                                       execs_token(session->execs));
     execs_serve(session->execs, listener);
-    if (listener < 0 || session->is_supervised || !session->kept_count) return;
-    session->reporter = (struct reporter){session->socket, session->id};
-    struct kept *kept = kept_prepare(session->kept, session->kept_count);
+    if (listener < 0 || session->is_supervised || what_is_asked(session) == ASKS_STARTS)
+        return;
+    session->bounds.kept = kept_prepare(session->kept, session->kept_count);
+    if (session->is_placed)
+        session->bounds.places = places_prepare(session->places, &session->daemon);
     filtered_take_from(session->filtered,
-                       keeper_start(listener, kept, &session->reporter));
+                       keeper_start(listener, &session->bounds, &session->daemon));
 }
 
 /* The terminal has stopped the agent: so does this process, that the outer shell may
@@ -287,17 +326,10 @@ static void supervise(struct session *session) {
 
 /* Tells the daemon that the session is over; it would find out by itself later. */
 static void end_session(const struct session *session) {
-    char request[512], answer[512];
-    if (!session->id) return;
-    int length = snprintf(request, sizeof request,
-                          "DELETE /api/sessions/%s HTTP/1.1\r\nHost: redlane\r\n"
-                          "Connection: close\r\nContent-Length: 0\r\n\r\n",
-                          session->id);
-    int link = link_to(session->socket, 2);
-    if (link < 0 || length < 0 || (size_t)length >= sizeof request) return;
-    if (send(link, request, (size_t)length, MSG_NOSIGNAL) == length)
-        while (recv(link, answer, sizeof answer, 0) > 0) continue;
-    close(link);
+    struct bytes answer = {0};
+    report_rest(&session->daemon);
+    request_send(&session->daemon, (struct request){"DELETE", "", NULL}, &answer);
+    free(answer.data);
 }
 
 /* Ends as the agent did; the core dump, if any, was the agent's. */

@@ -1,6 +1,7 @@
-"""`/api/sessions/{id}/syscalls`: for the supervisor that judges system calls itself."""
+"""`/api/sessions/{id}/syscalls` and `allowed`: for what supervises a session."""
 
 import json
+import os
 
 import falcon
 
@@ -18,7 +19,7 @@ from redlane.sessions.held_calls import HeldCalls
 from redlane.sessions.service import SessionService
 from redlane.state.sessions import Session, SessionTable
 
-__all__ = ["SessionCalls"]
+__all__ = ["AllowedPlaces", "SessionCalls"]
 
 _LONGEST_WAIT = 60
 
@@ -100,6 +101,22 @@ class SessionCalls:
             details=_details(event),
         )
         self._metrics.count_calls(verdict.decision.value, event.count)
+
+
+class AllowedPlaces:
+    """`GET` where a person lets a session write, beyond what its role says."""
+
+    def __init__(self, control: SessionService) -> None:
+        """Find sessions with `control`."""
+        self._control = control
+
+    def on_get(
+        self, request: falcon.Request, response: falcon.Response, session_id: str
+    ) -> None:
+        """Answer the paths, each with NUL at its end: whoever reads them is in C."""
+        session = found(self._control, session_id, caller_of(request))
+        response.content_type = "application/octet-stream"
+        response.data = b"".join(os.fsencode(each) + b"\0" for each in session.allowed)
 
 
 class _Left:

@@ -1,0 +1,299 @@
+/* Where a session may change files: what is elsewhere stays as it is.
+ *
+ * Places are directories with all that is below them, or single files. Of two that hold a
+ * path the longer one counts. The names that lead to them stay what they are, or another
+ * session would be led elsewhere by the same words. What is said in engine/places.py is
+ * said here again. */
+#define _GNU_SOURCE
+#include "places.h"
+
+#include "call.h"
+#include "mounts.h"
+#include "proc.h"
+#include "reached.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <linux/fs.h>
+#include <linux/major.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+const struct rule places_rule = {
+    "builtin:writable",
+    "the session may not write there: its role says where it may",
+    "write below the working directory, or to a temporary directory",
+    EPERM,
+};
+
+/* What a person has allowed meanwhile is asked for after so long at the earliest. */
+enum { FRESH_MILLISECONDS = 250 };
+
+struct places {
+    struct places_given given, now; /* from the start; with what has been allowed since */
+    const struct daemon *daemon;
+    pthread_rwlock_t lock;
+    pthread_mutex_t asking;
+    struct timespec asked;
+    struct bytes allowed; /* paths that each end with NUL */
+};
+
+/* What drivers are for. */
+static const char *const drivers[] = {
+    "/dev/fuse",    "/dev/kvm",   "/dev/kfd",         "/dev/dri/*",
+    "/dev/nvidia*", "/dev/snd/*", "/dev/video[0-9]*", NULL,
+};
+
+struct places *places_prepare(struct places_given given, const struct daemon *daemon) {
+    struct places *places = allocate(sizeof *places);
+    *places = (struct places){.given = given, .now = given, .daemon = daemon};
+    pthread_rwlock_init(&places->lock, NULL);
+    pthread_mutex_init(&places->asking, NULL);
+    reached_note();
+    return places;
+}
+
+/* ---- paths ---- */
+
+static bool is_within(const char *path, const char *place) {
+    size_t length = strlen(place);
+    if (length == 1) return true; /* the root */
+    return length && strncmp(path, place, length) == 0 &&
+           (!path[length] || path[length] == '/');
+}
+
+static size_t longest(const char *path, const char *const *among) {
+    size_t most = 0;
+    for (; *among; among++)
+        if (is_within(path, *among) && strlen(*among) > most) most = strlen(*among);
+    return most;
+}
+
+static bool is_below(const char *path, const char *const *among) {
+    for (; *among; among++)
+        if (strcmp(path, *among) != 0 && is_within(*among, path)) return true;
+    return false;
+}
+
+static bool is_one(const char *path, const char *const *among) {
+    for (; *among; among++)
+        if (strcmp(path, *among) == 0) return true;
+    return false;
+}
+
+/* ---- what becomes of a path ---- */
+
+/* What a call does to one of its spots. */
+struct deal {
+    bool makes_directory, names, takes_away;
+};
+
+static struct deal deal_of(const struct call *call, size_t number) {
+    enum change change = call->asked->change;
+    bool exchanges = change == MOVES && call->flags & RENAME_EXCHANGE;
+    return (struct deal){
+        .makes_directory = change == MAKES_DIRECTORY,
+        .names = change == MOVES || change == REMOVES || change == LINKS ||
+                 call->asked->deed == SYMLINK,
+        .takes_away = change == REMOVES || exchanges || (change == MOVES && number == 0),
+    };
+}
+
+static bool is_way(const struct places_given *given, struct deal deal, const char *path) {
+    if (!deal.names) return false;
+    return is_below(path, given->writable) || is_below(path, given->closed) ||
+           (deal.takes_away && is_one(path, given->tops));
+}
+
+static bool is_held(const struct places_given *given, struct deal deal, const char *path) {
+    if (deal.makes_directory && is_below(path, given->writable)) return true;
+    return longest(path, given->writable) > longest(path, given->closed);
+}
+
+/* Of the paths by which it was reached one is enough; none of them may be a way. */
+static bool are_held(const struct places_given *given, struct deal deal,
+                     const struct bytes *paths, const char *name) {
+    char path[3 * PATH_MAX];
+    const char *end = paths->data + paths->length;
+    bool held = false;
+    for (const char *each = paths->data; each < end; each += strlen(each) + 1) {
+        snprintf(path, sizeof path, "%s%s%s", each, *name && each[1] ? "/" : "", name);
+        if (is_way(given, deal, path)) return false;
+        held = held || is_held(given, deal, path);
+    }
+    return held;
+}
+
+/* ---- what keeps nothing ---- */
+
+/* What has no name any more, or never had one. */
+static bool is_nowhere(const struct spot *spot) {
+    char link[64], path[PATH_MAX];
+    if (spot->object < 0) return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->object);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length <= 0) return false;
+    path[length] = '\0';
+    const char *end = strrchr(path, ' ');
+    bool is_deleted = S_ISREG(spot->about.st_mode) && !spot->about.st_nlink && end &&
+                      strcmp(end, " (deleted)") == 0;
+    return *path != '/' || is_deleted;
+}
+
+/* What a process tells the kernel of itself: in a directory that is named by a number. */
+static bool is_of_process(const char *inside) {
+    size_t digits = strspn(inside + 1, "0123456789");
+    return digits && inside[1 + digits] == '/';
+}
+
+/* Nothing, noise, and terminals, by their numbers: wherever they lie. */
+static bool keeps_nothing(dev_t device) {
+    unsigned kind = major(device), number = minor(device);
+    if (kind == MEM_MAJOR) return number == 3 || (number >= 5 && number <= 9 && number != 6);
+    if (kind == TTYAUX_MAJOR) return number <= 2;
+    return kind >= UNIX98_PTY_SLAVE_MAJOR && kind < UNIX98_PTY_SLAVE_MAJOR + UNIX98_PTY_MAJOR_COUNT;
+}
+
+static bool is_driver(const struct bytes *paths) {
+    const char *end = paths->data + paths->length;
+    for (const char *each = paths->data; each < end; each += strlen(each) + 1)
+        for (const char *const *known = drivers; *known; known++)
+            if (fnmatch(*known, each, 0) == 0) return true;
+    return false;
+}
+
+/* Whether it is opened, and a file only by its name. */
+static bool is_opened_device(const struct call *call, const struct spot *spot) {
+    mode_t mode = spot->about.st_mode;
+    return call->asked->change == OPENS && spot->object >= 0 &&
+           (S_ISCHR(mode) || S_ISBLK(mode) || proc_has(spot->object));
+}
+
+/* Whether that changes nothing but what it is for. */
+static bool is_free_device(const struct spot *spot, const struct reached *reached) {
+    if (S_ISREG(spot->about.st_mode)) return is_of_process(reached->inside);
+    return S_ISCHR(spot->about.st_mode) &&
+           (keeps_nothing(spot->about.st_rdev) || is_driver(&reached->paths));
+}
+
+/* ---- the call ---- */
+
+/* Whether it asks for the file itself, and not for its name. */
+static bool is_about_object(const struct call *call) {
+    enum change change = call->asked->change;
+    return change == OPENS || change == ALTERS || change == ALTERS_OPEN;
+}
+
+/* What is opened for reading, or made where it is not there: what is there is read. */
+static bool becomes_reading(struct call *call, const struct spot *spot) {
+    bool only_reads = call->asked->change == OPENS && spot->object >= 0 &&
+                      !(call->flags & (O_WRONLY | O_RDWR | O_TRUNC | O_EXCL)) &&
+                      (call->flags & __O_TMPFILE) == 0;
+    if (only_reads) call->flags &= ~(uint64_t)O_CREAT;
+    return only_reads;
+}
+
+static bool is_left(const struct places_given *given, struct call *call, size_t number) {
+    struct spot *spot = &call->spots[number];
+    bool by_object = spot->object >= 0 && (is_about_object(call) || spot->parent < 0);
+    struct deal deal = deal_of(call, number);
+    struct reached reached;
+    if (is_nowhere(spot)) return false;
+    enum reach reach = reached_find(&call->caller, by_object ? spot->object : spot->parent,
+                                    &reached);
+    bool held;
+    if (reach == UNREACHED) held = false;
+    else if (is_opened_device(call, spot)) held = is_free_device(spot, &reached);
+    else if (reach == IN_MEMORY) held = true;
+    else held = are_held(given, deal, &reached.paths, by_object ? "" : spot->name);
+    reached_leave(&reached);
+    return !held && !becomes_reading(call, spot);
+}
+
+static bool is_any_left(struct places *places, struct call *call, size_t *which) {
+    bool found = false;
+    pthread_rwlock_rdlock(&places->lock);
+    for (size_t i = 0; i < call->spot_count && !found; i++) {
+        found = is_left(&places->now, call, i);
+        if (found) *which = i;
+    }
+    pthread_rwlock_unlock(&places->lock);
+    return found;
+}
+
+/* ---- what a person allows meanwhile ---- */
+
+static const char **list_of(size_t most) {
+    const char **list = allocate((most + 1) * sizeof *list);
+    *list = NULL;
+    return list;
+}
+
+static size_t count_of(const char *const *list) {
+    size_t count = 0;
+    while (list[count]) count++;
+    return count;
+}
+
+/* What is allowed is a place, and no exception any more. */
+static void take_allowed(struct places *places, struct bytes *allowed) {
+    const struct places_given *given = &places->given;
+    const char *end = allowed->data + allowed->length;
+    const char **writable = list_of(count_of(given->writable) + allowed->length);
+    const char **closed = list_of(count_of(given->closed)), **to = writable;
+    for (const char **each = given->writable; *each; each++) *to++ = *each;
+    for (const char *each = allowed->data; each < end; each += strlen(each) + 1) *to++ = each;
+    *to = NULL;
+    to = closed;
+    for (const char **each = given->closed; *each; each++)
+        if (!is_one(*each, writable)) *to++ = *each;
+    *to = NULL;
+    pthread_rwlock_wrlock(&places->lock);
+    if (places->now.writable != given->writable) {
+        free(places->now.writable);
+        free(places->now.closed);
+    }
+    places->now = (struct places_given){writable, closed, given->tops};
+    free(places->allowed.data);
+    places->allowed = *allowed;
+    pthread_rwlock_unlock(&places->lock);
+}
+
+static bool is_fresh(const struct places *places) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return places->asked.tv_sec && (now.tv_sec - places->asked.tv_sec) * 1000 +
+                                           (now.tv_nsec - places->asked.tv_nsec) / 1000000 <
+                                       FRESH_MILLISECONDS;
+}
+
+/* Asks the daemon, where that was not just done; whether there is anything new. */
+static bool renew(struct places *places) {
+    struct bytes allowed = {0};
+    bool is_new = false;
+    pthread_mutex_lock(&places->asking);
+    if (!is_fresh(places)) {
+        const struct request request = {"GET", "/allowed", NULL};
+        bool is_told = request_send(places->daemon, request, &allowed) && allowed.length &&
+                       !allowed.data[allowed.length - 1];
+        is_new = is_told && (allowed.length != places->allowed.length ||
+                             memcmp(allowed.data, places->allowed.data, allowed.length) != 0);
+        clock_gettime(CLOCK_MONOTONIC, &places->asked);
+        if (is_new) take_allowed(places, &allowed);
+        else free(allowed.data);
+    }
+    pthread_mutex_unlock(&places->asking);
+    return is_new;
+}
+
+bool places_are_left(struct places *places, struct call *call, size_t *which) {
+    if (!is_any_left(places, call, which)) return false;
+    renew(places); /* or another has done so meanwhile */
+    return is_any_left(places, call, which);
+}

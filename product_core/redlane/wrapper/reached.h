@@ -1,0 +1,22 @@
+/* By which paths a file was reached before the session began. */
+#pragma once
+
+#include "bytes.h"
+#include "walk.h"
+
+enum reach {
+    REACHED,   /* by these paths */
+    IN_MEMORY, /* it is in a file system that the session has made, and in memory */
+    UNREACHED, /* by none, or nobody knows */
+};
+
+struct reached {
+    struct bytes paths;       /* each ends with NUL */
+    char inside[2 * PATH_MAX]; /* the path within its file system */
+};
+
+/* To be done before anything of the session runs. */
+void reached_note(void);
+/* `reached` is to be left in any case. */
+enum reach reached_find(const struct caller *caller, int file, struct reached *reached);
+void reached_leave(struct reached *reached);
