@@ -81,6 +81,7 @@ static int read_status(struct actor *actor, const char *thread) {
 /* This process, which does not change. */
 static struct actor us;
 static struct stat our_users, our_mounts, our_root;
+static bool is_plain; /* without any privilege, and with one number for all */
 
 const struct actor nobody = {
     .users = -1, .root = -1, .directory = -1, .mounts = -1, .owner = -1};
@@ -90,6 +91,9 @@ void actor_prepare(void) {
         stat("/proc/self/ns/mnt", &our_mounts) != 0 || stat("/", &our_root) != 0 ||
         read_status(&us, "self") != 0)
         refuse("the session cannot be supervised: /proc does not tell who this is");
+    is_plain = !us.capabilities;
+    for (int i = 1; i < 4; i++)
+        is_plain = is_plain && us.uids[i] == us.uids[0] && us.gids[i] == us.gids[0];
 }
 
 static bool is_same_user(const struct actor *actor) {
@@ -110,11 +114,16 @@ int actor_take(struct actor *actor, pid_t thread, bool makes) {
     *actor = nobody;
     actor->makes = makes;
     actor->domain_count = domains_of(thread, actor->domains);
+    bool is_unknown = actor->domain_count > MOST_DOMAINS;
+    if (is_unknown) actor->domain_count = MOST_DOMAINS;
+    for (size_t i = 0; i < actor->domain_count; i++)
+        is_unknown = is_unknown || actor->domains[i] < 0;
+    if (is_unknown) return EACCES;
     snprintf(number, sizeof number, "%ld", (long)thread);
     snprintf(path, sizeof path, "/proc/%s/ns/user", number);
     if (stat(path, &users) != 0) return errno;
     bool is_elsewhere = users.st_ino != our_users.st_ino;
-    actor->is_alike = !is_elsewhere && geteuid() != 0; /* nobody else's is to be had */
+    actor->is_alike = !is_elsewhere && is_plain; /* nobody else's is to be had */
     if (actor->is_alike && !makes) return 0;
     if (is_elsewhere) actor->users = open(path, O_RDONLY | O_CLOEXEC);
     if (is_elsewhere && actor->users < 0) return errno;
@@ -135,11 +144,11 @@ static bool is_namespace(int file, const struct stat *space) {
     return fstat(file, &about) == 0 && about.st_ino == space->st_ino;
 }
 
-int actor_take_place(struct actor *actor, pid_t thread, int root) {
-    int mounts = open_of(thread, "ns/mnt", O_RDONLY);
+int actor_take_place(struct actor *actor, const struct caller *caller) {
+    int mounts = open_of(caller->thread, "ns/mnt", O_RDONLY);
     if (mounts < 0) return errno;
-    actor->root = fcntl(root, F_DUPFD_CLOEXEC, 0);
-    actor->directory = open_of(thread, "cwd", O_PATH);
+    actor->root = fcntl(caller->root, F_DUPFD_CLOEXEC, 0);
+    actor->directory = fcntl(caller->from[0], F_DUPFD_CLOEXEC, 0);
     if (is_namespace(mounts, &our_mounts)) {
         close(mounts);
     } else {
@@ -215,7 +224,7 @@ static bool has_entered_users(const struct actor *actor) {
 }
 
 static bool become(const struct actor *actor) {
-    bool is_other = !actor->is_alike && geteuid() == 0 && !is_same_user(actor);
+    bool is_other = !actor->is_alike && !is_same_user(actor);
     if (is_other && !set_numbers(actor)) return false;
     if (!go_to_place(actor)) return false;
     if (actor->is_alike) return true;

@@ -6,6 +6,7 @@
 
 #include "bytes.h"
 #include "domains.h"
+#include "walk.h"
 
 struct actor {
     bool is_alike; /* as this process itself, but for the mask */
@@ -27,7 +28,7 @@ extern const struct actor nobody; /* yet */
 /* `makes`: the mask is wanted. An errno, 0 for success. */
 int actor_take(struct actor *actor, pid_t thread, bool makes);
 /* Also what it walks paths from, for a deed that has the kernel do so. */
-int actor_take_place(struct actor *actor, pid_t thread, int root);
+int actor_take_place(struct actor *actor, const struct caller *caller);
 void actor_leave(struct actor *actor);
 
 /* Once, and for each thread that acts, before it does. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -104,6 +105,10 @@ static const struct row rows[] = {
         NONE),
     ROW(446, 446, 446, "landlock_restrict_self", RESTRICTS, STAYS, NONE, NONE, NONE, NONE,
         NONE, RESTRICT, 0),
+    ROW(445, 445, 445, "landlock_add_rule", RESTRICTS, STAYS, NONE, NONE, NONE, NONE, NONE,
+        ADD_RULE, 0),
+    ROW(SYS_mount, 21, 21, "mount", MOUNTS, STAYS, NONE, 2, NONE, NONE, 3, MOUNT, NONE),
+    ROW(430, 430, 430, "fsopen", MOUNTS, STAYS, NONE, 0, NONE, NONE, NONE, MOUNT, NONE),
 };
 
 bool asked_times(enum deed deed) {
@@ -128,6 +133,8 @@ const struct asked *asked_find(const struct seccomp_data *data) {
 #define UNLESS_SOME(flags, count) \
     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (uint32_t)(flags), 0, (count))
 
+static const uint32_t rearranging = MS_REMOUNT | MS_BIND | MS_MOVE | MS_SHARED | MS_PRIVATE |
+                                   MS_SLAVE | MS_UNBINDABLE;
 static const uint32_t writing = O_ACCMODE | O_CREAT | O_TRUNC;
 
 static unsigned add(struct sock_filter *to, const struct sock_filter *from, size_t size) {
@@ -160,12 +167,21 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
     };
     if (asked->change == OPENS && asked->flags != NONE)
         return add(code, flagged, sizeof flagged);
+    const struct sock_filter of_mount[] = {
+        UNLESS(number, 4),
+        LOAD(WORD(asked->flags)),
+        UNLESS_SOME(rearranging, 1),
+        RETURN(SECCOMP_RET_ALLOW),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+    };
+    if (asked->deed == MOUNT && asked->flags != NONE)
+        return add(code, of_mount, sizeof of_mount);
     if (asked->change == BINDS_BY_MEMORY) return add(code, of_memory, sizeof of_memory);
     return add(code, whole, sizeof whole);
 }
 
 /* What openat2 is to open for is in memory: programs do without. */
-unsigned asked_filter(struct sock_filter *code, bool is_own, bool asks_times) {
+unsigned asked_filter(struct sock_filter *code, bool is_own) {
     const struct sock_filter unknown[] = {
         UNLESS(OPENAT2, 1),
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
@@ -173,7 +189,6 @@ unsigned asked_filter(struct sock_filter *code, bool is_own, bool asks_times) {
     unsigned count = add(code, unknown, sizeof unknown);
     for (size_t i = 0; i < ROWS; i++) {
         int number = is_own ? rows[i].own : rows[i].other;
-        if (asked_times(rows[i].asked.deed) && !asks_times) continue;
         if (number != NONE) count += add_row(code + count, number, &rows[i].asked);
     }
     return count;

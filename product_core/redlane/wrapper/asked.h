@@ -18,6 +18,7 @@ enum change {
     BINDS,       /* a socket to a path */
     BINDS_BY_MEMORY, /* the same, its arguments in memory */
     RESTRICTS,       /* none: the caller binds itself */
+    MOUNTS,          /* none: a new file system */
 };
 
 /* What it does then, if it may. */
@@ -42,6 +43,8 @@ enum deed {
     TIMES_OF_64_BITS,  /* as the first, whatever the machine */
     BIND,
     RESTRICT,
+    ADD_RULE,
+    MOUNT,
 };
 
 /* Whether the end of a path is followed where it is a link. */
@@ -66,6 +69,6 @@ bool asked_times(enum deed deed);
 const struct asked *asked_find(const struct seccomp_data *data);
 
 /* Adds to a filter what asks about them, where a number has been loaded; how many
- * instructions that is. Times are asked about where that is wanted. `code` has room for ASKED_MOST. */
+ * instructions that is. `code` has room for ASKED_MOST. */
 enum { ASKED_MOST = 192 };
-unsigned asked_filter(struct sock_filter *code, bool is_own, bool asks_times);
+unsigned asked_filter(struct sock_filter *code, bool is_own);

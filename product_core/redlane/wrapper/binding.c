@@ -9,12 +9,14 @@
 #include "processes.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-enum { PATH = 64, PIDFD_OPEN = 434, PIDFD_GETFD = 438 };
+enum { PATH = 64 };
 
 struct binding {
     const struct call *call;
@@ -25,10 +27,7 @@ struct binding {
 static int take_socket(const struct call *call) {
     char path[PATH];
     struct stat ours, theirs;
-    long process = process_of(call->caller.thread);
-    int pidfd = process < 0 ? -1 : (int)syscall(PIDFD_OPEN, process, 0);
-    int file = pidfd < 0 ? -1 : (int)syscall(PIDFD_GETFD, pidfd, call->socket, 0);
-    if (pidfd >= 0) close(pidfd);
+    int file = process_file(call->caller.thread, call->socket);
     if (file < 0) return -1;
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)call->caller.thread, call->socket);
     if (fstat(file, &ours) == 0 && stat(path, &theirs) == 0 &&
@@ -39,19 +38,46 @@ static int take_socket(const struct call *call) {
     return -1;
 }
 
+/* What a link of /proc stands for in a path is not the same for this process. */
+static int bind_name(const struct binding *binding) {
+    const struct spot *spot = &binding->call->spots[0];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (spot->parent < 0 || !*spot->name || *spot->end) return ENOENT;
+    if (strlen(spot->name) >= sizeof address.sun_path) return ENAMETOOLONG;
+    strcpy(address.sun_path, spot->name);
+    if (fchdir(spot->parent) != 0) return errno;
+    const struct sockaddr *name = (const struct sockaddr *)&address;
+    return bind(binding->socket, name, sizeof address) == 0 ? 0 : errno;
+}
+
 static int bind_it(void *argument) {
     const struct binding *binding = argument;
     const struct call *call = binding->call;
+    if (call->spot_count && call->spots[0].is_by_proc) return bind_name(binding);
     const struct sockaddr *address = (const struct sockaddr *)&call->address;
     return bind(binding->socket, address, call->address_length) == 0 ? 0 : errno;
+}
+
+/* The kernel has a socket's number be that of the process that binds it. */
+static void number_as_caller(struct call *call) {
+    struct sockaddr_nl *address = (struct sockaddr_nl *)&call->address;
+    bool is_free = address->nl_family == AF_NETLINK && !address->nl_pid;
+    if (is_free && call->address_length >= sizeof *address)
+        address->nl_pid = (unsigned)process_of(call->caller.thread);
 }
 
 int binding_do(struct call *call) {
     struct binding binding = {call, take_socket(call)};
     int error = binding.socket < 0 ? errno : 0;
     if (!error && call->spot_count)
-        error = actor_take_place(&call->actor, call->caller.thread, call->caller.root);
+        error = actor_take_place(&call->actor, &call->caller);
+    struct sockaddr_storage given = call->address;
+    if (!error) number_as_caller(call);
     if (!error) error = actor_do(&call->actor, bind_it, &binding);
+    if (error == EADDRINUSE && memcmp(&given, &call->address, sizeof given) != 0) {
+        call->address = given;
+        error = actor_do(&call->actor, bind_it, &binding);
+    }
     if (binding.socket >= 0) close(binding.socket);
     return error;
 }

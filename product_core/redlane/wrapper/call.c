@@ -5,11 +5,14 @@
 #define _GNU_SOURCE
 #include "call.h"
 
+#include "mounts.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -54,13 +57,32 @@ static int find_path(struct call *call, int directory, enum end end) {
 
 static int find_names(struct call *call) {
     const struct asked *asked = call->asked;
+    if (asked->following == STAYS_IF_FLAGGED &&
+        call->flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+        return EINVAL;
     int error = find_path(call, asked->directory, end_of(asked, call->flags));
     if (error || asked->to_path == NONE) return error;
     return find_path(call, asked->to_directory, END_NAMED);
 }
 
+/* Whether a descriptor is for looking only (O_PATH). */
+static bool only_looks(const struct call *call, int number) {
+    char path[64];
+    unsigned long flags = O_PATH;
+    struct bytes text = {0};
+    snprintf(path, sizeof path, "/proc/%ld/fdinfo/%d", (long)call->caller.thread, number);
+    if (bytes_read_file(&text, path, 1024)) {
+        const char *line = strstr(text.data, "flags:");
+        if (line) flags = strtoul(line + strlen("flags:"), NULL, 8);
+    }
+    free(text.data);
+    return flags & O_PATH;
+}
+
 static int find_open(struct call *call) {
-    int error = walk_open(&call->caller, (int)call->data->args[0], &call->spots[0]);
+    int number = (int)call->data->args[0];
+    if (number < 0 || only_looks(call, number)) return EBADF;
+    int error = walk_open(&call->caller, number, &call->spots[0]);
     if (!error) call->spot_count = 1;
     return error;
 }
@@ -127,7 +149,7 @@ static int read_words(struct call *call) {
 }
 
 static uint64_t flags_of(const struct asked *asked, const struct seccomp_data *data) {
-    if (asked->flags != NONE) return data->args[(int)asked->flags];
+    if (asked->flags != NONE) return (uint32_t)data->args[(int)asked->flags];
     return asked->change == OPENS ? O_CREAT | O_WRONLY | O_TRUNC : 0; /* creat */
 }
 
@@ -153,7 +175,8 @@ int call_take(struct call *call, const struct asked *asked, const struct seccomp
     call->caller.is_bound = call->actor.domain_count > 0;
     error = read_words(call);
     if (error) return error;
-    if (!call->actor.is_alike) hold(call);
+    if (!call->actor.is_alike || asked->change == BINDS || asked->change == BINDS_BY_MEMORY)
+        hold(call);
     return actor_look(&call->actor, find, call);
 }
 
@@ -261,9 +284,23 @@ static int judge_places(struct call *call, struct places *places,
     return places_rule.error;
 }
 
+/* Whether something has been mounted where a name is that would go: seen by the caller,
+ * and not by this process, which may be elsewhere. */
+static bool is_busy(const struct call *call) {
+    enum change change = call->asked->change;
+    if (change != MOVES && change != REMOVES) return false;
+    for (size_t i = 0; i < call->spot_count; i++) {
+        const struct spot *spot = &call->spots[i];
+        if (spot->object >= 0 && spot->parent >= 0 && *spot->name &&
+            !mounts_are_same(spot->parent, spot->object))
+            return true;
+    }
+    return false;
+}
+
 int call_judge(struct call *call, const struct bounds *bounds, struct judgement *judgement) {
     *judgement = (struct judgement){0};
-    int error = judge_kept(call, bounds->kept, judgement);
+    int error = is_busy(call) ? EBUSY : judge_kept(call, bounds->kept, judgement);
     if (error || !bounds->places) return error;
     return judge_places(call, bounds->places, judgement);
 }

@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438, REMEMBERED = 64, WAIT_MILLISECONDS = 100 };
+enum { REMEMBERED = 64, WAIT_MILLISECONDS = 100 };
 
 /* Whether a process is told of the first time, as far as that is remembered. */
 static bool is_first(const struct process *process) {
@@ -40,11 +40,9 @@ static bool is_first(const struct process *process) {
 
 /* A copy of a process's standard error, of a kind that takes text and means nothing by
  * it; -1: it has none. */
-static int standard_error(long process) {
+static int standard_error(pid_t thread) {
     struct stat about;
-    int pidfd = (int)syscall(PIDFD_OPEN, process, 0);
-    int file = pidfd < 0 ? -1 : (int)syscall(PIDFD_GETFD, pidfd, STDERR_FILENO, 0);
-    if (pidfd >= 0) close(pidfd);
+    int file = process_file(thread, STDERR_FILENO);
     if (file < 0) return -1;
     int flags = fcntl(file, F_GETFL);
     bool is_written = flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != O_RDONLY;
@@ -61,7 +59,7 @@ struct complaint complaint_prepare(const struct refusal *refusal) {
     struct process process;
     long of = process_of(refusal->thread);
     if (of > 0 && process_read(of, &process) && is_first(&process))
-        complaint.file = standard_error(of);
+        complaint.file = standard_error(refusal->thread);
     return complaint;
 }
 

@@ -6,14 +6,18 @@
 #define _GNU_SOURCE
 #include "doing.h"
 
+#include "devices.h"
 #include "machine.h"
+#include "processes.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -77,12 +81,22 @@ static long rename_to(const struct call *call, const struct name *name) {
                    (unsigned)call->flags);
 }
 
+/* Whether a device is made that the caller's group may be kept from. */
+static bool is_closed_device(const struct call *call) {
+    mode_t mode = (mode_t)rest(call, 0);
+    dev_t device = (dev_t)rest(call, 1); /* 0 for what overlays have removed */
+    errno = EPERM;
+    return (S_ISCHR(mode) || S_ISBLK(mode)) && device && !device_keeps_nothing(device) &&
+           devices_differ(call->caller.thread);
+}
+
 static long do_names(const struct doing *doing) {
     const struct call *call = doing->call;
     struct name name = name_of(&call->spots[0]);
     switch (call->asked->deed) {
     case MKDIR: return mkdirat(name.directory, name.text, (mode_t)rest(call, 0));
     case MKNOD:
+        if (is_closed_device(call)) return -1;
         return syscall(SYS_mknodat, name.directory, name.text, (mode_t)rest(call, 0),
                        (unsigned)rest(call, 1));
     case SYMLINK: return symlinkat(doing->text, name.directory, name.text);
@@ -115,13 +129,26 @@ static off_t length_of(const struct call *call) {
     return (off_t)(rest(call, low) | rest(call, low + 1) << 32);
 }
 
+/* The limit of the caller, which is not that of this process. */
+static long truncate_within(const struct call *call, const char *link) {
+    off_t length = length_of(call);
+    struct rlimit limit;
+    pid_t thread = call->caller.thread;
+    bool is_over = prlimit(thread, RLIMIT_FSIZE, NULL, &limit) == 0 && length > 0 &&
+                   (rlim_t)length > limit.rlim_cur && length > call->spots[0].about.st_size;
+    if (!is_over) return truncate(link, length);
+    syscall(SYS_tgkill, process_of(thread), thread, SIGXFSZ);
+    errno = EFBIG;
+    return -1;
+}
+
 static long do_object(const struct doing *doing) {
     const struct call *call = doing->call;
     char link[OWN_LINK];
     link_to_object(&call->spots[0], link);
     switch (call->asked->deed) {
     case TRUNCATE:
-    case TRUNCATE_64: return truncate(link, length_of(call));
+    case TRUNCATE_64: return truncate_within(call, link);
     case CHMOD: return chmod(link, (mode_t)rest(call, 0));
     case CHOWN: return chown(link, owner(call, 0), owner(call, 1));
     case SETXATTR:

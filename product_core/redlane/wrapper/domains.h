@@ -6,8 +6,13 @@
 
 enum { MOST_DOMAINS = 16 }; /* the kernel allows a program no more */
 
-/* A thread is about to put one on: `number` is its ruleset, as it knows it. */
-void domains_add(pid_t thread, int number);
+/* A thread is about to put one on: `number` is its ruleset, as it knows it. An errno that
+ * this is to fail with; 0: it may. */
+int domains_add(pid_t thread, int number, unsigned flags);
 
-/* The rulesets that hold a thread, the first first, to be closed; how many. */
+/* A thread is about to add to a ruleset: the same. */
+int domains_check(pid_t thread, int number);
+
+/* The rulesets that hold a thread, the first first, to be closed; how many. More than
+ * there is room for: it cannot be told. */
 size_t domains_of(pid_t thread, int rulesets[MOST_DOMAINS]);

@@ -30,17 +30,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 512, STACK = 512 * 1024, MOST_LOOKS = 8 };
+/* So many threads at most, as there are descriptors for; some are left for what is no
+ * call. */
+enum {
+    MOST_THREADS = 512,
+    FEWEST_THREADS = 8,
+    DESCRIPTORS = 32, /* of a call */
+    DESCRIPTORS_LEFT = 512,
+    STACK = 512 * 1024,
+    MOST_LOOKS = 8,
+    PATIENCE_SECONDS = 5,
+};
+
+#define OVERLAY "overlay"
 
 struct keeper {
     int listener, starts;
     const struct bounds *bounds;
     const struct daemon *daemon;
-    atomic_int idle, threads;
+    int most_threads;
+    atomic_int idle, threads, waiting;
     pthread_rwlock_t names;
 };
 
@@ -65,14 +80,6 @@ static bool is_asking(const struct asking *asking) {
 
 /* ---- the threads ---- */
 
-/* The caller is held by its own rules from then on, and so is what is done for it. */
-static void let_restrict(const struct asking *asking, const struct seccomp_data *data) {
-    struct seccomp_notif_resp answer = {.id = asking->id,
-                                        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-    domains_add(asking->thread, (int)data->args[0]);
-    ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-}
-
 static void respond(const struct asking *asking, int value, int error) {
     struct seccomp_notif_resp answer = {
         .id = asking->id, .val = value, .error = -error};
@@ -81,28 +88,45 @@ static void respond(const struct asking *asking, int value, int error) {
         continue;
 }
 
-/* Two steps: where one call does both and this process is frozen in the middle of it, the
- * kernel answers the caller without the file. */
-static void hand_over(const struct asking *asking, const struct call *call) {
+/* The number that the caller has it by, or an errno below zero. Two steps: where one call
+ * does both and this process is frozen in the middle of it, the kernel answers the caller
+ * without the file. */
+static int hand_over(const struct asking *asking, const struct call *call) {
     struct seccomp_notif_addfd handed = {.id = asking->id,
                                          .srcfd = (uint32_t)call->file,
                                          .newfd_flags = call->flags & O_CLOEXEC};
     int number;
     do number = ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &handed);
     while (number < 0 && errno == EINTR);
-    respond(asking, number < 0 ? 0 : number, number < 0 ? errno : 0);
+    return number < 0 ? -errno : number;
 }
 
-/* Names are changed by many at once, and by none while a socket is bound to a path. */
+/* Half of the threads may wait for others to open a pipe: they will, by the other half. */
+static int open_file(struct keeper *keeper, struct call *call, const struct asking *asking) {
+    const struct spot *spot = &call->spots[0];
+    bool is_pipe = spot->object >= 0 && S_ISFIFO(spot->about.st_mode);
+    int error = ENFILE;
+    if (!is_pipe) return opening_do(call, is_wanted, asking);
+    if (atomic_fetch_add(&keeper->waiting, 1) < keeper->most_threads / 2)
+        error = opening_do(call, is_wanted, asking);
+    atomic_fetch_sub(&keeper->waiting, 1);
+    return error;
+}
+
+/* Names are changed by many at once, and by none while a socket is bound to a path. Its
+ * file system may be one that waits for a call of the session. */
 static int act(struct keeper *keeper, struct call *call, const struct asking *asking) {
     int error;
     if (!is_asking(asking)) return EINTR; /* what was read may have been another's */
-    if (call->asked->change == OPENS) return opening_do(call, is_wanted, asking);
+    if (call->asked->change == OPENS) return open_file(keeper, call, asking);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_SECONDS;
     if (call->asked->deed == BIND) {
-        pthread_rwlock_wrlock(&keeper->names);
+        if (pthread_rwlock_timedwrlock(&keeper->names, &until) != 0) return EBUSY;
         error = binding_do(call);
     } else {
-        pthread_rwlock_rdlock(&keeper->names);
+        if (pthread_rwlock_timedrdlock(&keeper->names, &until) != 0) return EBUSY;
         error = doing_do(call);
     }
     pthread_rwlock_unlock(&keeper->names);
@@ -150,17 +174,52 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
         if (!error) error = act(keeper, &call, &asking);
         again = has_changed(&call, error) && looks + 1 < MOST_LOOKS;
         if (judgement.rule) refuse_call(&asking, &call, &judgement);
-        else if (call.file >= 0) hand_over(&asking, &call);
-        else if (!again) respond(&asking, 0, error);
-        call_leave(&call);
+        int number = call.file < 0 ? -error : hand_over(&asking, &call);
+        call_leave(&call); /* before the caller goes on: it may be what keeps it busy */
+        if (!judgement.rule && !again)
+            respond(&asking, number < 0 ? 0 : number, number < 0 ? -number : 0);
     }
+}
+
+/* The caller is held by its own rules from then on, and so is what is done for it. */
+static void let_restrict(const struct asking *asking, const struct seccomp_data *data,
+                         enum deed deed) {
+    struct seccomp_notif_resp answer = {.id = asking->id,
+                                        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    int number = (int)data->args[0];
+    int error = deed == ADD_RULE ? domains_check(asking->thread, number)
+                                 : domains_add(asking->thread, number, (unsigned)data->args[1]);
+    if (error) respond(asking, 0, error);
+    else ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+/* What an overlay has below may be anything: none is mounted. Where a thread exchanges the
+ * word meanwhile there is one, in which nothing is changed. */
+static void let_mount(const struct asking *asking, const struct seccomp_data *data,
+                      const struct asked *asked) {
+    struct seccomp_notif_resp answer = {.id = asking->id,
+                                        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    char kind[sizeof OVERLAY];
+    const struct caller caller = {.thread = asking->thread};
+    bool is_overlay = caller_string(&caller, data->args[(int)asked->path], kind, sizeof kind) == 0 &&
+                      strcmp(kind, OVERLAY) == 0;
+    struct refusal refusal = {&kept_rule, asking->thread, asked->name, OVERLAY};
+    if (!is_overlay) {
+        ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+        return;
+    }
+    report_refused(asking->keeper->daemon, &refusal);
+    respond(asking, 0, kept_rule.error);
 }
 
 static void take(struct keeper *keeper, const struct seccomp_notif *notification) {
     const struct asked *asked = asked_find(&notification->data);
     pid_t thread = (pid_t)notification->pid;
     if (asked && asked->change == RESTRICTS)
-        let_restrict(&(struct asking){keeper, notification->id, thread}, &notification->data);
+        let_restrict(&(struct asking){keeper, notification->id, thread}, &notification->data,
+                     asked->deed);
+    else if (asked && asked->change == MOUNTS)
+        let_mount(&(struct asking){keeper, notification->id, thread}, &notification->data, asked);
     else if (asked) keep(keeper, notification, asked);
     else if (!filtered_pass_on(keeper->starts, notification->id, thread))
         respond(&(struct asking){keeper, notification->id, thread}, 0, EACCES);
@@ -197,7 +256,7 @@ static void add_thread(struct keeper *keeper) {
     pthread_attr_t attributes;
     pthread_t thread;
     sigset_t all, before;
-    if (atomic_load(&keeper->threads) >= MOST_THREADS) return;
+    if (atomic_load(&keeper->threads) >= keeper->most_threads) return;
     atomic_fetch_add(&keeper->threads, 1);
     atomic_fetch_add(&keeper->idle, 1);
     pthread_attr_init(&attributes);
@@ -213,6 +272,15 @@ static void add_thread(struct keeper *keeper) {
     pthread_attr_destroy(&attributes);
 }
 
+static int most_threads(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < DESCRIPTORS_LEFT)
+        return FEWEST_THREADS;
+    rlim_t most = (limit.rlim_cur - DESCRIPTORS_LEFT) / DESCRIPTORS;
+    if (most > MOST_THREADS) return MOST_THREADS;
+    return most < FEWEST_THREADS ? FEWEST_THREADS : (int)most;
+}
+
 /* The socket over which starts of programs are passed on. */
 int keeper_start(int listener, const struct bounds *bounds, const struct daemon *daemon) {
     int ends[2];
@@ -222,11 +290,14 @@ int keeper_start(int listener, const struct bounds *bounds, const struct daemon 
     *keeper = (struct keeper){.listener = listener,
                               .starts = ends[0],
                               .bounds = bounds,
-                              .daemon = daemon};
+                              .daemon = daemon,
+                              .most_threads = most_threads()};
     pthread_rwlock_init(&keeper->names, NULL);
     actor_prepare();
     proc_prepare();
-    add_thread(keeper);
+    walk_prepare();
+    /* Some at once: there may be no room for more processes later. */
+    for (int i = 0; i < FEWEST_THREADS; i++) add_thread(keeper);
     if (!atomic_load(&keeper->threads)) refuse("the session cannot be supervised: no thread");
     return ends[1];
 }

@@ -12,10 +12,10 @@
 #include "bytes.h"
 #include "message.h"
 #include "mounts.h"
+#include "table.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <libgen.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -31,192 +31,63 @@ const struct rule kept_rule = {
     EACCES,
 };
 
-/* It is looked up again after so long, and never for more than a part of the time. */
-enum { FRESH_MILLISECONDS = 1000, PART = 20 };
-
-struct identity {
+/* By which mount a kept path is reached, and of which device it is. */
+struct origin {
+    uint64_t mount;
     dev_t device;
-    ino_t inode;
-};
-
-/* A name that is kept, and what is there. */
-struct entry {
-    struct identity directory, object;
-    bool is_way; /* a directory, not there yet, that others are to be kept in */
-    char name[NAME_MAX + 1];
-};
-
-/* What was there when it was looked up; it stays as long as somebody uses it. */
-struct table {
-    size_t users;
-    bool is_deep;     /* it has the content */
-    bool is_complete; /* all of it */
-    long fresh;       /* for so many milliseconds */
-    struct timespec looked;
-    struct bytes ways;    /* paths of directories that are not there and may be made */
-    struct bytes entries; /* an array of struct entry */
-    struct bytes above;   /* of struct identity: what leads there */
-    struct bytes content; /* the same, in order: all that lies below */
 };
 
 struct kept {
     pthread_mutex_t lock;
+    struct origin *origins;
+    size_t origin_count;
     const char *const *paths;
     size_t count;
     struct table *tables[2]; /* the one and the other depth */
 };
 
+/* Of what is there of a path. */
+static struct origin origin_of(const char *path) {
+    char text[PATH_MAX];
+    struct stat about = {0};
+    int file = -1;
+    snprintf(text, sizeof text, "%s", path);
+    for (char *end; (file = open(*text ? text : "/", O_PATH | O_CLOEXEC)) < 0; *end = '\0')
+        if (!(end = strrchr(text, '/'))) break;
+    struct origin origin = {0};
+    if (file >= 0 && fstat(file, &about) == 0)
+        origin = (struct origin){mounts_number(file), about.st_dev};
+    if (file >= 0) close(file);
+    return origin;
+}
+
 struct kept *kept_prepare(const char *const *paths, size_t count) {
     struct kept *kept = allocate(sizeof *kept);
-    *kept = (struct kept){.paths = paths, .count = count};
+    *kept = (struct kept){.paths = paths, .count = count, .origin_count = count};
+    kept->origins = allocate((count + 1) * sizeof *kept->origins);
+    for (size_t i = 0; i < count; i++) kept->origins[i] = origin_of(paths[i]);
     pthread_mutex_init(&kept->lock, NULL);
     mounts_note();
     return kept;
 }
 
-static struct identity identity_of(const struct stat *about) {
-    return (struct identity){about->st_dev, about->st_ino};
-}
-
-static bool is(struct identity one, struct identity other) {
-    return one.inode == other.inode && one.device == other.device && one.inode;
-}
-
-static const struct entry *entry_at(const struct table *table, size_t number) {
-    size_t at = number * sizeof(struct entry);
-    return at < table->entries.length ? (struct entry *)(table->entries.data + at) : NULL;
-}
-
-static bool is_above(const struct table *table, struct identity object) {
-    const struct identity *above = (const struct identity *)table->above.data;
-    for (size_t i = 0; i < table->above.length / sizeof *above; i++)
-        if (is(above[i], object)) return true;
-    return false;
-}
-
-static void add_above(struct table *table, const char *directory) {
-    struct stat about;
-    if (stat(directory, &about) != 0) return;
-    struct identity one = identity_of(&about);
-    if (!is_above(table, one)) bytes_add(&table->above, &one, sizeof one);
-}
-
-static void add_entry(struct table *table, const char *directory, const char *name,
-                      const struct stat *object, bool leads_on) {
-    struct stat about;
-    if (stat(directory, &about) != 0) return;
-    struct entry entry = {.directory = identity_of(&about)};
-    if (object) entry.object = identity_of(object);
-    else entry.is_way = leads_on;
-    snprintf(entry.name, sizeof entry.name, "%s", name);
-    bytes_add(&table->entries, &entry, sizeof entry);
-}
-
-/* Keeps a path: its end, the links on the way, and where the way ends before it. */
-static void add_path(struct table *table, const char *path) {
-    char upto[PATH_MAX] = "/", directory[PATH_MAX] = "/";
-    const char *left = path;
-    while (*(left += strspn(left, "/"))) {
-        struct stat object;
-        char name[NAME_MAX + 1];
-        size_t length = strcspn(left, "/");
-        snprintf(name, sizeof name, "%.*s", (int)length, left);
-        left += length;
-        snprintf(upto, sizeof upto, "%.*s", (int)(left - path), path);
-        bool is_last = !left[strspn(left, "/")], exists = lstat(upto, &object) == 0;
-        add_above(table, directory);
-        if (!exists || is_last || S_ISLNK(object.st_mode))
-            add_entry(table, directory, name, exists ? &object : NULL, !is_last);
-        if (!exists && !is_last) bytes_add(&table->ways, upto, strlen(upto) + 1);
-        if (!exists) return;
-        snprintf(directory, sizeof directory, "%s", upto);
-    }
-}
-
-static long milliseconds_since(const struct timespec *then) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (now.tv_sec - then->tv_sec) * 1000 + (now.tv_nsec - then->tv_nsec) / 1000000;
-}
-
-static void leave_table(struct table *table) {
-    if (--table->users) return;
-    free(table->entries.data);
-    free(table->above.data);
-    free(table->content.data);
-    free(table->ways.data);
-    free(table);
-}
-
-static int compare(const void *one, const void *other) {
-    return memcmp(one, other, sizeof(struct identity));
-}
-
-static bool is_content(const struct table *table, struct identity object) {
-    size_t count = table->content.length / sizeof object;
-    return count && bsearch(&object, table->content.data, count, sizeof object, compare);
-}
-
-/* Keeps all that lies below a path by what it is. */
-static void add_content(struct table *table, const char *path) {
-    char *const paths[] = {(char *)(uintptr_t)path, NULL};
-    if (strncmp(path, "/proc/", 6) == 0) return; /* what is there is made when looked at */
-    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    if (!tree) return;
-    for (FTSENT *each; (each = fts_read(tree));) {
-        /* What lies further down and cannot be read, the daemon does not read either. */
-        if (each->fts_level == 0 && each->fts_info == FTS_DNR) table->is_complete = false;
-        bool is_there = each->fts_info == FTS_D || each->fts_info == FTS_F ||
-                        each->fts_info == FTS_SL || each->fts_info == FTS_DEFAULT;
-        if (!is_there) continue;
-        struct identity one = identity_of(each->fts_statp);
-        bytes_add(&table->content, &one, sizeof one);
-    }
-    fts_close(tree);
-}
-
-static void look_again(struct kept *kept, bool is_deep) {
-    struct table *table = allocate(sizeof *table);
-    *table = (struct table){.users = 1, .is_deep = is_deep, .is_complete = true};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &table->looked);
-    for (size_t i = 0; i < kept->count; i++) {
-        add_path(table, kept->paths[i]);
-        if (is_deep) add_content(table, kept->paths[i]);
-    }
-    if (table->content.length)
-        qsort(table->content.data, table->content.length / sizeof(struct identity),
-              sizeof(struct identity), compare);
-    table->fresh = milliseconds_since(&table->looked) * PART;
-    if (table->fresh < FRESH_MILLISECONDS) table->fresh = FRESH_MILLISECONDS;
-    if (kept->tables[is_deep]) leave_table(kept->tables[is_deep]);
-    kept->tables[is_deep] = table;
-}
-
-/* Whether a directory was made in which others are to be kept. */
-static bool has_way_come(const struct table *table) {
-    struct stat about;
-    const char *end = table->ways.data + table->ways.length;
-    for (const char *way = table->ways.data; way < end; way += strlen(way) + 1)
-        if (lstat(way, &about) == 0) return true;
-    return false;
-}
-
 /* What is kept now: nobody waits for one that looks at a file. */
 static struct table *take_table(struct kept *kept, bool is_deep, bool is_new) {
     pthread_mutex_lock(&kept->lock);
-    const struct table *known = kept->tables[is_deep];
-    if (!known || is_new || has_way_come(known) ||
-        milliseconds_since(&known->looked) > known->fresh)
-        look_again(kept, is_deep);
-    struct table *table = kept->tables[is_deep];
-    table->users++;
+    struct table **table = &kept->tables[is_deep];
+    if (!*table || is_new || !table_is_fresh(*table)) {
+        if (*table) table_leave(*table);
+        *table = table_make(kept->paths, kept->count, is_deep);
+    }
+    struct table *taken = *table;
+    taken->users++;
     pthread_mutex_unlock(&kept->lock);
-    return table;
+    return taken;
 }
 
 static void give_table(struct kept *kept, struct table *table) {
     pthread_mutex_lock(&kept->lock);
-    leave_table(table);
+    table_leave(table);
     pthread_mutex_unlock(&kept->lock);
 }
 
@@ -235,13 +106,17 @@ static bool is_named(const struct entry *entry, const char *name) {
 static bool is_kept(const struct table *table, struct identity directory,
                     const char *name, struct identity object, enum touch touch) {
     const struct entry *each;
-    if (is_content(table, object)) return true;
-    for (size_t i = 0; (each = entry_at(table, i)); i++) {
-        if (is(each->object, object)) return true;
+    if (table_has(table, object)) return true;
+    for (size_t i = 0; (each = table_entry(table, i)); i++) {
+        if (identity_is(each->object, object)) return true;
         if (each->is_way && touch == MADE) continue;
-        if (is(each->directory, directory) && *name && is_named(each, name)) return true;
+        if (identity_is(each->directory, directory) && *name && is_named(each, name)) return true;
     }
     return false;
+}
+
+static bool has_no_room(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
 enum where { ELSEWHERE, WITHIN, UNKNOWN };
@@ -252,11 +127,13 @@ static enum where place_of(const struct table *table, int directory) {
     struct stat about;
     enum where where = UNKNOWN;
     int at = dup(directory);
+    if (at < 0) return WITHIN; /* there is no room to look */
     while (at >= 0 && where == UNKNOWN && fstat(at, &about) == 0) {
         struct identity here = identity_of(&about);
-        if (is(here, before)) where = ELSEWHERE;
+        if (identity_is(here, before)) where = ELSEWHERE;
         else if (is_kept(table, here, "", here, CHANGED)) where = WITHIN;
         int up = openat(at, "..", O_PATH | O_CLOEXEC);
+        if (up < 0 && has_no_room(errno)) where = WITHIN;
         close(at);
         at = up;
         before = here;
@@ -265,8 +142,9 @@ static enum where place_of(const struct table *table, int directory) {
     return where;
 }
 
-/* Whether a path says where a file lies: the directory, opened. */
-static int directory_by_path(int from, const char *path, const struct stat *file) {
+/* Whether a path says where a file lies: the directory, opened, and its name there. */
+static int directory_by_path(int from, const char *path, const struct stat *file,
+                             char *own) {
     char directory[PATH_MAX], name[PATH_MAX];
     struct stat found;
     snprintf(directory, sizeof directory, "%s", path);
@@ -275,35 +153,36 @@ static int directory_by_path(int from, const char *path, const struct stat *file
     if (from != AT_FDCWD) start = start[1] ? start + 1 : ".";
     int parent = openat(from, start, O_PATH | O_CLOEXEC);
     if (parent < 0) return -1;
-    if (fstatat(parent, basename(name), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-        is(identity_of(&found), identity_of(file)))
+    snprintf(own, NAME_MAX + 1, "%s", basename(name));
+    if (fstatat(parent, own, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+        identity_is(identity_of(&found), identity_of(file)))
         return parent;
     close(parent);
     return -1;
 }
 
 /* The directory that an open file lies in; -1 when that cannot be told. */
-static int directory_of(const struct caller *caller, const struct spot *spot) {
+static int directory_of(const struct caller *caller, const struct spot *spot,
+                        char *name) {
     char link[64], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", spot->object);
     ssize_t length = readlink(link, path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
     if (*path != '/') return -1;
-    int found = directory_by_path(AT_FDCWD, path, &spot->about);
-    return found >= 0 ? found : directory_by_path(caller->root, path, &spot->about);
-}
-
-/* What is in no directory keeps nothing: pipes, sockets, and what has been removed. */
-static bool is_nowhere(const struct spot *spot) {
-    mode_t kind = spot->about.st_mode & S_IFMT;
-    return (kind != S_IFREG && kind != S_IFDIR) || !spot->about.st_nlink;
+    int found = directory_by_path(AT_FDCWD, path, &spot->about, name);
+    return found >= 0 ? found : directory_by_path(caller->root, path, &spot->about, name);
 }
 
 static enum where place_of_open(const struct table *table, const struct caller *caller,
                                 const struct spot *spot) {
-    int directory = directory_of(caller, spot);
-    if (directory < 0) return UNKNOWN;
+    char name[NAME_MAX + 1];
+    struct stat about;
+    int directory = directory_of(caller, spot, name);
+    if (directory < 0) return has_no_room(errno) ? WITHIN : UNKNOWN;
     enum where where = place_of(table, directory);
+    if (fstat(directory, &about) != 0 || is_kept(table, identity_of(&about), name,
+                                                 identity_of(&spot->about), CHANGED))
+        where = WITHIN;
     close(directory);
     return where;
 }
@@ -313,10 +192,10 @@ static enum where where_is(const struct table *table, const struct caller *calle
     struct identity object = {0};
     struct stat about;
     if (spot->object >= 0) object = identity_of(&spot->about);
-    if (touch == REPLACED && is_above(table, object)) return WITHIN;
+    if (touch == REPLACED && table_leads(table, object)) return WITHIN;
     if (spot->parent < 0) {
         if (is_kept(table, object, "", object, touch)) return WITHIN;
-        return is_nowhere(spot) ? ELSEWHERE : place_of_open(table, caller, spot);
+        return spot_is_nameless(spot) ? ELSEWHERE : place_of_open(table, caller, spot);
     }
     if (fstat(spot->parent, &about) != 0) return WITHIN;
     if (is_kept(table, identity_of(&about), spot->name, object, touch)) return WITHIN;
@@ -325,10 +204,27 @@ static enum where where_is(const struct table *table, const struct caller *calle
 
 static bool is_in_new_mount(int file) { return file >= 0 && !mounts_are_old(file); }
 
-/* Whether a session can have given the file its place by a mount. */
-static bool may_be_elsewhere(const struct spot *spot) {
-    if (spot->parent < 0 && is_nowhere(spot)) return false;
-    return is_in_new_mount(spot->parent) || is_in_new_mount(spot->object);
+/* Whether a file is reached through a mount of before by which no kept one is, though it
+ * is in a file system that has kept ones. */
+static bool is_beside(const struct kept *kept, int file) {
+    struct stat about;
+    bool shares = false;
+    if (file < 0 || fstat(file, &about) != 0) return false;
+    uint64_t number = mounts_number(file);
+    for (size_t i = 0; i < kept->origin_count; i++) {
+        if (kept->origins[i].mount == number) return false;
+        shares = shares || kept->origins[i].device == about.st_dev;
+    }
+    return shares;
+}
+
+/* Whether the file can have its place by a mount, or by another name. */
+static bool may_be_elsewhere(const struct kept *kept, const struct spot *spot) {
+    if (spot->parent < 0 && spot_is_nameless(spot)) return false;
+    bool has_names = spot->object >= 0 && !S_ISDIR(spot->about.st_mode) &&
+                     spot->about.st_nlink > 1;
+    return has_names || is_in_new_mount(spot->parent) || is_in_new_mount(spot->object) ||
+           is_beside(kept, spot->parent) || is_beside(kept, spot->object);
 }
 
 /* Whether what is there may be a file by itself that was mounted there. */
@@ -342,22 +238,38 @@ static bool is_hidden(const struct caller *caller, const struct spot *spot) {
            (spot->object >= 0 && mounts_hide(caller->thread, spot->object));
 }
 
+/* Whether what is mounted where a file is may have been made since the content was looked
+ * up: it may be some of it. */
+static bool is_young_mount(struct kept *kept, const struct spot *spot) {
+    struct timespec born;
+    int place = spot->parent >= 0 ? spot->parent : spot->object;
+    if (!is_in_new_mount(place) || !mounts_root_born(place, &born)) return false;
+    pthread_mutex_lock(&kept->lock);
+    const struct table *table = kept->tables[true];
+    bool is_young = table && (born.tv_sec > table->since.tv_sec ||
+                              (born.tv_sec == table->since.tv_sec &&
+                               born.tv_nsec >= table->since.tv_nsec));
+    pthread_mutex_unlock(&kept->lock);
+    return is_young;
+}
+
 /* Whether a file of which nobody knows where it lies is one of them, or lies in one. */
 static bool is_among(struct kept *kept, const struct spot *spot) {
     struct table *table = take_table(kept, true, true);
     struct stat about = spot->about;
     bool among = !table->is_complete ||
                  (spot->object < 0 && fstat(spot->parent, &about) != 0) ||
-                 is_content(table, identity_of(&about));
+                 table_has(table, identity_of(&about));
     give_table(kept, table);
     return among;
 }
 
 bool kept_touched(struct kept *kept, const struct caller *caller,
                   const struct spot *spot, enum touch touch) {
-    bool is_deep = may_be_elsewhere(spot);
+    bool is_deep = may_be_elsewhere(kept, spot);
     if (is_deep && is_hidden(caller, spot)) return true;
-    struct table *table = take_table(kept, is_deep, is_deep && is_mounted_file(spot));
+    bool is_new = is_deep && (is_mounted_file(spot) || is_young_mount(kept, spot));
+    struct table *table = take_table(kept, is_deep, is_new);
     enum where where = table->is_complete ? where_is(table, caller, spot, touch) : WITHIN;
     give_table(kept, table);
     return where == WITHIN || (where == UNKNOWN && is_among(kept, spot));

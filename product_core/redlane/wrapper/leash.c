@@ -53,6 +53,8 @@ enum {
     OTHER_PRLIMIT = OF_OTHER(340, 369),
     OTHER_OPEN_BY_HANDLE = OF_OTHER(342, 371),
     OTHER_SETRLIMIT = 75,
+    OTHER_SECCOMP = OF_OTHER(354, 383),
+    OTHER_FANOTIFY_INIT = OF_OTHER(338, 367),
     OTHER_QUOTACTL = 131,
     NO_CALL = -1,
 };
@@ -80,9 +82,10 @@ enum {
     SET_FILE_ATTRIBUTES = 0x401c5820,
 };
 
-/* Requests that change what lies in a place, or a whole file system, by a descriptor for
- * reading. */
+/* The same, of what lies below a directory or of a whole file system; and by which a file
+ * is handed on to be written to. */
 enum {
+    FUSE_BACKING_OPEN = 0x4010e501,
     ENABLE_VERITY = 0x40806685,
     SET_ENCRYPTION_POLICY = 0x800c6613,
     FAT_SET_ATTRIBUTES = 0x40047211,
@@ -111,6 +114,7 @@ enum {
 #define SKIP_BELOW(value, count) \
     BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)(value), 0, (count))
 #define IF(value, result) SKIP_UNLESS(value, 1), RETURN(result)
+#define IF_REQUEST(request) IF(request, SECCOMP_RET_ERRNO | EACCES)
 
 /* The second argument of ioctl has its low half first on both machines. */
 #define REQUEST \
@@ -122,7 +126,15 @@ enum {
         IF(SET_VERSION_32, SECCOMP_RET_ERRNO | EACCES), \
         IF(EXT4_SET_VERSION, SECCOMP_RET_ERRNO | EACCES), \
         IF(EXT4_SET_VERSION_32, SECCOMP_RET_ERRNO | EACCES), \
-        IF(SET_FILE_ATTRIBUTES, SECCOMP_RET_ERRNO | EACCES), RETURN(SECCOMP_RET_ALLOW)
+        IF(SET_FILE_ATTRIBUTES, SECCOMP_RET_ERRNO | EACCES), IF_REQUEST(FUSE_BACKING_OPEN), \
+        IF_REQUEST(ENABLE_VERITY), IF_REQUEST(SET_ENCRYPTION_POLICY), \
+        IF_REQUEST(FAT_SET_ATTRIBUTES), IF_REQUEST(F2FS_SET_PIN_FILE), \
+        IF_REQUEST(SUBVOLUME_CREATE), IF_REQUEST(SUBVOLUME_DESTROY), \
+        IF_REQUEST(SUBVOLUME_CREATE_2), IF_REQUEST(SUBVOLUME_DESTROY_2), \
+        IF_REQUEST(SUBVOLUME_SET_FLAGS), IF_REQUEST(SNAPSHOT_CREATE), \
+        IF_REQUEST(SNAPSHOT_CREATE_2), IF_REQUEST(SET_RECEIVED_SUBVOLUME), \
+        IF_REQUEST(SET_LABEL), IF_REQUEST(EXT4_SET_UUID), IF_REQUEST(SHUTDOWN), \
+        IF_REQUEST(FREEZE), IF_REQUEST(TRIM), RETURN(SECCOMP_RET_ALLOW)
 
 /* A lease has others wait who would write: the daemon, for one. */
 #define LEASE \
@@ -151,35 +163,37 @@ enum {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, UPPER(2)), \
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0), RETURN(SECCOMP_RET_ERRNO | 0), LOAD(nr)
 
-#define IF_REQUEST(request) IF(request, SECCOMP_RET_ERRNO | EPERM)
-
 /* What is refused where a session changes files in places only. */
-#define PLACED(setrlimit, prlimit, quotactl, ioctl) \
+#define PLACED(setrlimit, prlimit, quotactl) \
     SKIP_UNLESS(setrlimit, 4), CORE, SKIP_UNLESS(prlimit, 8), CORE_AT, \
-        IF(quotactl, SECCOMP_RET_ERRNO | EPERM), IF(QUOTACTL_FD, SECCOMP_RET_ERRNO | EPERM), \
-        SKIP_UNLESS(ioctl, 36), LOAD(args[1]), IF_REQUEST(ENABLE_VERITY), \
-        IF_REQUEST(SET_ENCRYPTION_POLICY), IF_REQUEST(FAT_SET_ATTRIBUTES), \
-        IF_REQUEST(F2FS_SET_PIN_FILE), IF_REQUEST(SUBVOLUME_CREATE), \
-        IF_REQUEST(SUBVOLUME_DESTROY), IF_REQUEST(SUBVOLUME_CREATE_2), \
-        IF_REQUEST(SUBVOLUME_DESTROY_2), IF_REQUEST(SUBVOLUME_SET_FLAGS), \
-        IF_REQUEST(SNAPSHOT_CREATE), IF_REQUEST(SNAPSHOT_CREATE_2), \
-        IF_REQUEST(SET_RECEIVED_SUBVOLUME), IF_REQUEST(SET_LABEL), \
-        IF_REQUEST(EXT4_SET_UUID), IF_REQUEST(SHUTDOWN), IF_REQUEST(FREEZE), \
-        IF_REQUEST(TRIM), LOAD(nr)
+        IF(quotactl, SECCOMP_RET_ERRNO | EPERM), IF(QUOTACTL_FD, SECCOMP_RET_ERRNO | EPERM)
 
-/* REQUEST is 20 instructions, the others are 4. */
+/* Who has a filter's listener answers in place of this session's supervisor, once that is
+ * gone. */
+#define LISTENING \
+    LOAD(args[1]), \
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, SECCOMP_FILTER_FLAG_NEW_LISTENER, 0, 1), \
+        RETURN(SECCOMP_RET_ERRNO | EBUSY), RETURN(SECCOMP_RET_ALLOW)
+
+/* The kernel opens the files of such a group's events itself. */
+#define WATCHING \
+    LOAD(args[1]), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE, 0, 1), \
+        RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW)
+
+/* REQUEST is 56 instructions, the others are 4. */
 #define HELD(execve, execveat, ioctl, clone, prctl, fcntl, fcntl64, prlimit, acct, \
-             open_by_handle) \
+             open_by_handle, seccomp, fanotify_init) \
     IF(execve, SECCOMP_RET_USER_NOTIF), IF(execveat, SECCOMP_RET_USER_NOTIF), \
         IF(CLONE3, SECCOMP_RET_ERRNO | ENOSYS), \
         IF(IO_URING_SETUP, SECCOMP_RET_ERRNO | ENOSYS), \
         IF(SETXATTRAT, SECCOMP_RET_ERRNO | ENOSYS), \
         IF(REMOVEXATTRAT, SECCOMP_RET_ERRNO | ENOSYS), \
         IF(FILE_SETATTR, SECCOMP_RET_ERRNO | ENOSYS), SKIP_UNLESS(clone, 4), SIBLING, \
-        SKIP_UNLESS(prctl, 4), CLOSING, SKIP_UNLESS(ioctl, 20), REQUEST, \
+        SKIP_UNLESS(prctl, 4), CLOSING, SKIP_UNLESS(ioctl, 56), REQUEST, \
         SKIP_UNLESS(fcntl, 4), LEASE, SKIP_UNLESS(fcntl64, 4), LEASE, \
         SKIP_UNLESS(prlimit, 4), LIMIT, IF(acct, SECCOMP_RET_ERRNO | EPERM), \
-        IF(open_by_handle, SECCOMP_RET_ERRNO | EPERM), \
+        IF(open_by_handle, SECCOMP_RET_ERRNO | EPERM), SKIP_UNLESS(seccomp, 4), \
+        LISTENING, SKIP_UNLESS(fanotify_init, 4), WATCHING, \
         SKIP_BELOW(UNKNOWN_FROM, 1), RETURN(SECCOMP_RET_ERRNO | ENOSYS)
 
 enum { X32_CALLS = 0x40000000 };
@@ -209,7 +223,7 @@ static void add_machine(unsigned machine, const struct held *held, enum asks ask
     unsigned from = length;
     add(number, COUNT(number));
     if (asks != ASKS_STARTS)
-        length += asked_filter(code + length, machine == MACHINE, asks == ASKS_PLACES);
+        length += asked_filter(code + length, machine == MACHINE);
     if (asks == ASKS_PLACES) add(held->placed, held->placed_count);
     add(held->always, held->always_count);
     add(rest, COUNT(rest));
@@ -221,17 +235,18 @@ struct sock_fprog leash_filter(enum asks asks) {
         SKIP_BELOW(X32_CALLS, 1), /* x86_64's other calls; aarch64 has none as high */
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
         HELD(SYS_execve, SYS_execveat, SYS_ioctl, SYS_clone, SYS_prctl, SYS_fcntl,
-             NO_CALL, SYS_prlimit64, SYS_acct, SYS_open_by_handle_at),
+             NO_CALL, SYS_prlimit64, SYS_acct, SYS_open_by_handle_at,
+             SYS_seccomp, SYS_fanotify_init),
     };
     static const struct sock_filter other[] = {
         HELD(OTHER_EXECVE, OTHER_EXECVEAT, OTHER_IOCTL, OTHER_CLONE, OTHER_PRCTL,
              OTHER_FCNTL, OTHER_FCNTL64, OTHER_PRLIMIT, OTHER_ACCT,
-             OTHER_OPEN_BY_HANDLE),
+             OTHER_OPEN_BY_HANDLE, OTHER_SECCOMP, OTHER_FANOTIFY_INIT),
     };
     static const struct sock_filter own_placed[] = {
-        PLACED(SYS_setrlimit, SYS_prlimit64, SYS_quotactl, SYS_ioctl)};
+        PLACED(SYS_setrlimit, SYS_prlimit64, SYS_quotactl)};
     static const struct sock_filter other_placed[] = {
-        PLACED(OTHER_SETRLIMIT, OTHER_PRLIMIT, OTHER_QUOTACTL, OTHER_IOCTL)};
+        PLACED(OTHER_SETRLIMIT, OTHER_PRLIMIT, OTHER_QUOTACTL)};
     static const struct held own_held = {own_placed, own, COUNT(own_placed), COUNT(own)},
                              other_held = {other_placed, other, COUNT(other_placed),
                                            COUNT(other)};

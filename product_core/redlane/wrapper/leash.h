@@ -8,7 +8,7 @@
 enum asks {
     ASKS_STARTS, /* of programs */
     ASKS_FILES,  /* and calls that change files */
-    ASKS_PLACES, /* and times of files; nothing changes them past that */
+    ASKS_PLACES, /* nothing changes them past that */
 };
 
 struct sock_fprog leash_filter(enum asks asks);

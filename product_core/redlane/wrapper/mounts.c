@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,29 @@ static dev_t device_of_mount(pid_t process, int file) {
     free(line);
     if (lines) fclose(lines);
     return found;
+}
+
+/* When the root was made of the mount that a directory is in; false: it is no directory,
+ * and where that is not known at all, now. */
+bool mounts_root_born(int file, struct timespec *born) {
+    const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+                                 .resolve = RESOLVE_NO_XDEV};
+    struct statx about = {0};
+    int at = openat(file, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (at < 0) return false;
+    while (!mounts_is_root(at)) {
+        int up = (int)syscall(SYS_openat2, at, "..", &how, sizeof how);
+        if (up < 0) break;
+        close(at);
+        at = up;
+    }
+    bool is_known = statx(at, "", AT_EMPTY_PATH, STATX_BTIME, &about) == 0 &&
+                    about.stx_mask & STATX_BTIME;
+    close(at);
+    clock_gettime(CLOCK_REALTIME, born);
+    if (is_known)
+        *born = (struct timespec){about.stx_btime.tv_sec, about.stx_btime.tv_nsec};
+    return true;
 }
 
 /* Whether a file may be another one that nobody sees there: of an overlay that was not

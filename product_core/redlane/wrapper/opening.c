@@ -9,11 +9,13 @@
 #define _GNU_SOURCE
 #include "opening.h"
 
+#include "devices.h"
 #include "mounts.h"
 #include "proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/major.h>
 #include <linux/openat2.h>
 #include <poll.h>
@@ -23,6 +25,7 @@
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { OWN_PATH = 64, LOOK_MILLISECONDS = 50, TUN_MINOR = 200, LARGE = 0100000 };
@@ -46,11 +49,28 @@ static uint64_t mode_of(const struct opening *opening) {
 
 /* ---- the open itself ---- */
 
+/* What the kernel says of a file that is there, before it is opened. */
+static int check_there(const struct opening *opening) {
+    const struct spot *spot = &opening->call->spots[0];
+    bool is_directory = S_ISDIR(spot->about.st_mode);
+    bool makes = opening->flags & O_CREAT;
+    if (*spot->name && *spot->end && makes) return EISDIR;
+    if (*spot->name && makes && opening->flags & O_EXCL) return EEXIST;
+    if (is_directory && makes) return EISDIR;
+    if (!is_directory && *spot->name && *spot->end) return ENOTDIR;
+    return !is_directory && opening->flags & __O_TMPFILE ? ENOTDIR : 0;
+}
+
 static int open_held(const struct opening *opening) {
     char link[OWN_PATH];
-    uint64_t flags = opening->flags & ~(uint64_t)(O_NOFOLLOW | O_CREAT);
+    struct open_how how = {
+        .flags = opening->flags & ~(uint64_t)(O_NOFOLLOW | O_CREAT | O_EXCL),
+        .mode = mode_of(opening) * !!(opening->flags & __O_TMPFILE)};
+    if (opening->flags & __O_TMPFILE) how.flags |= opening->flags & O_EXCL;
+    errno = check_there(opening);
+    if (errno) return -1;
     snprintf(link, sizeof link, "/proc/self/fd/%d", opening->call->spots[0].object);
-    return open(link, (int)flags);
+    return (int)syscall(SYS_openat2, AT_FDCWD, link, &how, sizeof how);
 }
 
 static int open_name(const struct opening *opening, int directory, const char *name) {
@@ -84,18 +104,40 @@ static int open_as_caller(struct opening *opening) {
     return actor_do(&opening->call->actor, open_it, opening);
 }
 
+/* A name that is no pipe may have become one, for which this does not wait. */
+static int open_plain(struct opening *opening) {
+    const struct spot *spot = &opening->call->spots[0];
+    struct stat about;
+    bool is_other = spot->object >= 0 && !S_ISREG(spot->about.st_mode);
+    uint64_t flags = opening->flags;
+    if (!is_other) opening->flags |= O_NONBLOCK;
+    int error = open_as_caller(opening);
+    opening->flags = flags;
+    if (is_other || flags & O_NONBLOCK) return error;
+    if (error == ENXIO) return EXDEV; /* to be looked at again */
+    if (error) return error;
+    if (fstat(opening->file, &about) == 0 && S_ISREG(about.st_mode) &&
+        fcntl(opening->file, F_SETFL, (int)flags & ~O_NONBLOCK) == 0)
+        return 0;
+    close(opening->file);
+    opening->file = -1;
+    return EXDEV;
+}
+
 /* ---- what has its own ways ---- */
 
-/* The kernel looks at who opens the memory of a process, and that is this process here:
- * its caller may have its own, and that of what it traces. What a file of /proc is, its
- * name there tells: it is opened by no other. */
-static bool is_memory_of_others(const struct call *call) {
+/* The kernel looks at who opens a file of a process, and that is this process here: its
+ * caller may have those of the session, and memory of its own and of what it traces. What
+ * a file of /proc is, its name there tells: it is opened by no other. */
+static bool is_of_others(const struct call *call) {
     const struct spot *spot = &call->spots[0];
+    pid_t thread = call->caller.thread;
     if (spot->object < 0 || !S_ISREG(spot->about.st_mode) || !proc_has(spot->object))
         return false;
     if (spot->parent < 0 || is_mounted(spot)) return true;
-    return strcmp(spot->name, "mem") == 0 &&
-           !proc_is_own(spot->parent, call->caller.thread);
+    if (strcmp(spot->name, "mem") == 0) return !proc_is_own(spot->parent, thread);
+    return proc_is_process(spot->parent) &&
+           !proc_is_open_to(spot->parent, thread, call->caller.is_bound);
 }
 
 /* Whether the thread has a namespace of that kind for itself. */
@@ -107,14 +149,9 @@ static bool is_apart(const struct call *call, const char *kind) {
     return stat(ours, &one) != 0 || stat(theirs, &other) != 0 || one.st_ino != other.st_ino;
 }
 
-/* Whether it is a setting of the kernel: in a directory of /proc/sys. */
+/* Whether it is of the kernel, and of no process. */
 static bool is_setting(const struct spot *spot) {
-    char link[OWN_PATH], path[PATH_MAX];
-    if (spot->parent < 0 || !proc_has(spot->parent)) return false;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->parent);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
-    return length <= 0 || strstr(path, "/sys");
+    return spot->parent >= 0 && proc_has(spot->parent) && !proc_is_process(spot->parent);
 }
 
 static bool is_device(const struct spot *spot, unsigned device_major, unsigned device_minor) {
@@ -129,7 +166,8 @@ static bool is_of_machine(const struct call *call) {
     const struct spot *spot = &call->spots[0];
     if (is_device(spot, MISC_MAJOR, TUN_MINOR)) return is_apart(call, "net");
     return is_setting(spot) && (is_apart(call, "net") || is_apart(call, "user") ||
-                                is_apart(call, "ipc") || is_apart(call, "uts"));
+                                is_apart(call, "ipc") || is_apart(call, "uts") ||
+                                is_apart(call, "pid") || is_apart(call, "cgroup"));
 }
 
 /* The terminal of a thread's session, as a device; 0: it has none. */
@@ -148,20 +186,40 @@ static dev_t terminal_of(const char *thread) {
                   : 0;
 }
 
+struct terminal {
+    struct opening *opening;
+    dev_t device;
+    char path[OWN_PATH]; /* from the caller's root */
+};
+
+/* It is looked at before it is opened: what lies there may have been mounted there. */
+static int open_if_terminal(void *argument) {
+    struct terminal *terminal = argument;
+    struct opening *opening = terminal->opening;
+    struct stat about;
+    struct statfs system;
+    char link[OWN_PATH];
+    int flags = (int)opening->flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL | O_TRUNC);
+    int held = openat(opening->call->caller.root, terminal->path,
+                      O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (held < 0) return errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", held);
+    bool is_it = fstat(held, &about) == 0 && S_ISCHR(about.st_mode) &&
+                 about.st_rdev == terminal->device && fstatfs(held, &system) == 0 &&
+                 system.f_type == DEVPTS_SUPER_MAGIC;
+    opening->file = is_it ? open(link, flags & ~__O_TMPFILE) : -1;
+    int error = !is_it ? ENXIO : opening->file < 0 ? errno : 0;
+    close(held);
+    return error;
+}
+
 /* A pseudoterminal by its device, as its caller could by its name. */
 static int open_terminal(struct opening *opening, dev_t device) {
-    char path[OWN_PATH];
-    struct stat about;
+    struct terminal terminal = {.opening = opening, .device = device};
     unsigned number = (major(device) - UNIX98_PTY_SLAVE_MAJOR) * 256 + minor(device);
     if (major(device) - UNIX98_PTY_SLAVE_MAJOR >= UNIX98_PTY_MAJOR_COUNT) return ENXIO;
-    snprintf(path, sizeof path, "dev/pts/%u", number);
-    int flags = (int)opening->flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL);
-    opening->file = openat(opening->call->caller.root, path, flags | O_NOFOLLOW);
-    if (opening->file < 0) return errno;
-    if (fstat(opening->file, &about) == 0 && about.st_rdev == device) return 0;
-    close(opening->file);
-    opening->file = -1;
-    return ENXIO;
+    snprintf(terminal.path, sizeof terminal.path, "dev/pts/%u", number);
+    return actor_do(&opening->call->actor, open_if_terminal, &terminal);
 }
 
 /* /dev/tty is the caller's terminal, which need not be that of this process. */
@@ -170,6 +228,7 @@ static int open_own_terminal(struct opening *opening) {
     snprintf(thread, sizeof thread, "%ld", (long)opening->call->caller.thread);
     dev_t theirs = terminal_of(thread);
     if (!theirs) return ENXIO;
+    if (opening->flags & __O_TMPFILE) return ENOTDIR;
     return theirs == terminal_of("self") ? open_as_caller(opening)
                                          : open_terminal(opening, theirs);
 }
@@ -208,17 +267,25 @@ static int open_pipe(struct opening *opening, bool (*is_wanted)(const void *),
     return error;
 }
 
+/* Whether it is a device that the caller's group may be kept from. */
+static bool is_closed_device(const struct call *call) {
+    const struct spot *spot = &call->spots[0];
+    mode_t mode = spot->about.st_mode;
+    return spot->object >= 0 && (S_ISCHR(mode) || S_ISBLK(mode)) &&
+           !device_keeps_nothing(spot->about.st_rdev) && devices_differ(call->caller.thread);
+}
+
 int opening_do(struct call *call, bool (*is_wanted)(const void *), const void *about) {
     struct opening opening = {.call = call,
                               .flags = (call->flags & KNOWN) | O_CLOEXEC | O_NOCTTY,
                               .file = -1};
     const struct spot *spot = &call->spots[0];
     int error;
-    if (is_memory_of_others(call) || is_of_machine(call)) return EACCES;
+    if (is_of_others(call) || is_of_machine(call) || is_closed_device(call)) return EACCES;
     if (is_device(spot, TTYAUX_MAJOR, 0)) error = open_own_terminal(&opening);
     else if (spot->object >= 0 && S_ISFIFO(spot->about.st_mode))
         error = open_pipe(&opening, is_wanted, about);
-    else error = open_as_caller(&opening);
+    else error = open_plain(&opening);
     call->file = opening.file;
     return error;
 }

@@ -8,6 +8,7 @@
 #include "places.h"
 
 #include "call.h"
+#include "devices.h"
 #include "mounts.h"
 #include "proc.h"
 #include "reached.h"
@@ -16,14 +17,11 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <linux/fs.h>
-#include <linux/major.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <time.h>
-#include <unistd.h>
 
 const struct rule places_rule = {
     "builtin:writable",
@@ -132,32 +130,10 @@ static bool are_held(const struct places_given *given, struct deal deal,
 
 /* ---- what keeps nothing ---- */
 
-/* What has no name any more, or never had one. */
-static bool is_nowhere(const struct spot *spot) {
-    char link[64], path[PATH_MAX];
-    if (spot->object < 0) return false;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->object);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length <= 0) return false;
-    path[length] = '\0';
-    const char *end = strrchr(path, ' ');
-    bool is_deleted = S_ISREG(spot->about.st_mode) && !spot->about.st_nlink && end &&
-                      strcmp(end, " (deleted)") == 0;
-    return *path != '/' || is_deleted;
-}
-
 /* What a process tells the kernel of itself: in a directory that is named by a number. */
 static bool is_of_process(const char *inside) {
     size_t digits = strspn(inside + 1, "0123456789");
     return digits && inside[1 + digits] == '/';
-}
-
-/* Nothing, noise, and terminals, by their numbers: wherever they lie. */
-static bool keeps_nothing(dev_t device) {
-    unsigned kind = major(device), number = minor(device);
-    if (kind == MEM_MAJOR) return number == 3 || (number >= 5 && number <= 9 && number != 6);
-    if (kind == TTYAUX_MAJOR) return number <= 2;
-    return kind >= UNIX98_PTY_SLAVE_MAJOR && kind < UNIX98_PTY_SLAVE_MAJOR + UNIX98_PTY_MAJOR_COUNT;
 }
 
 static bool is_driver(const struct bytes *paths) {
@@ -179,7 +155,7 @@ static bool is_opened_device(const struct call *call, const struct spot *spot) {
 static bool is_free_device(const struct spot *spot, const struct reached *reached) {
     if (S_ISREG(spot->about.st_mode)) return is_of_process(reached->inside);
     return S_ISCHR(spot->about.st_mode) &&
-           (keeps_nothing(spot->about.st_rdev) || is_driver(&reached->paths));
+           (device_keeps_nothing(spot->about.st_rdev) || is_driver(&reached->paths));
 }
 
 /* ---- the call ---- */
@@ -204,7 +180,7 @@ static bool is_left(const struct places_given *given, struct call *call, size_t 
     bool by_object = spot->object >= 0 && (is_about_object(call) || spot->parent < 0);
     struct deal deal = deal_of(call, number);
     struct reached reached;
-    if (is_nowhere(spot)) return false;
+    if (spot_is_nameless(spot)) return false;
     enum reach reach = reached_find(&call->caller, by_object ? spot->object : spot->parent,
                                     &reached);
     bool held;

@@ -149,6 +149,14 @@ static bool is_own(const char *there, pid_t thread, bool ours) {
     return is_it;
 }
 
+bool proc_is_process(int directory) {
+    struct bytes there = {0};
+    bool is_it = read_status_at(directory, "status", &there) ||
+                 read_status_at(directory, "../status", &there);
+    free(there.data);
+    return is_it;
+}
+
 bool proc_is_own(int directory, pid_t thread) {
     struct bytes there = {0};
     bool is_it = read_status_at(directory, "status", &there) &&

@@ -4,16 +4,23 @@
 #include "bytes.h"
 #include "message.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Of a record: it has all groups. */
+enum { STATUS = 1024 * 1024 };
 
 /* A number in the record of a thread; -1 when that cannot be told. */
 static long read_status(long thread, const char *before) {
     char path[64];
     struct bytes status = {0};
     snprintf(path, sizeof path, "/proc/%ld/status", thread);
-    if (!bytes_read_file(&status, path, 16 * 1024)) return -1;
+    if (!bytes_read_file(&status, path, STATUS)) return -1;
     char *found = strstr(status.data, before);
     long number = found ? strtol(found + strlen(before), NULL, 10) : -1;
     free(status.data);
@@ -22,6 +29,18 @@ static long read_status(long thread, const char *before) {
 
 /* The process that a thread is of; -1 when that cannot be told. */
 long process_of(long thread) { return read_status(thread, "\nTgid:"); }
+
+/* A thread may have a table of its own; kernels before 6.9 know that of its process. */
+int process_file(pid_t thread, int number) {
+    enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438, PIDFD_THREAD = O_EXCL };
+    int pidfd = (int)syscall(PIDFD_OPEN, thread, PIDFD_THREAD);
+    if (pidfd < 0 && errno == EINVAL) pidfd = (int)syscall(PIDFD_OPEN, process_of(thread), 0);
+    if (pidfd < 0) return -1;
+    int file = (int)syscall(PIDFD_GETFD, pidfd, number, 0), error = errno;
+    close(pidfd);
+    errno = error;
+    return file;
+}
 
 /* How many filters hold a thread's system calls; -1 when that cannot be told. */
 long process_filters(long thread) { return read_status(thread, "\nSeccomp_filters:"); }
@@ -37,7 +56,7 @@ bool process_is_signalled(long thread) {
     char path[64];
     struct bytes status = {0};
     snprintf(path, sizeof path, "/proc/%ld/status", thread);
-    if (!bytes_read_file(&status, path, 16 * 1024)) return true;
+    if (!bytes_read_file(&status, path, STATUS)) return true;
     unsigned long long there = signals_of(status.data, "\nSigPnd:") |
                                signals_of(status.data, "\nShdPnd:");
     there &= ~signals_of(status.data, "\nSigBlk:") & ~signals_of(status.data, "\nSigIgn:");

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum { PROCESS_NAME = 64 };
 
@@ -20,6 +21,8 @@ struct processes {
 };
 
 long process_of(long thread);
+/* A copy of what a thread has by a number; -1 and errno when there is none. */
+int process_file(pid_t thread, int number);
 long process_filters(long thread);
 long process_call(long thread);
 bool process_is_signalled(long thread);

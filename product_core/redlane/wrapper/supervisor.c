@@ -40,6 +40,7 @@
 #include <unistd.h>
 
 enum { GRACE_MILLISECONDS = 500, KILL_MILLISECONDS = 5000, LOOK_MILLISECONDS = 20 };
+enum { MOST_FILES = 65536 };
 
 struct session {
     const char *socket, *id, *filter, *owners;
@@ -53,6 +54,7 @@ struct session {
     struct places_given places;
     struct bounds bounds;
     struct daemon daemon;
+    struct rlimit files;       /* the agent's own limit of them */
     bool is_supervised;        /* by a supervisor of system calls */
     int signals;
     pid_t agent;
@@ -124,6 +126,16 @@ static bool is_inside(void) {
     return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0 && session_supervisor() != 0;
 }
 
+/* This process has files open for the calls of all. */
+static void raise_files(struct session *session) {
+    struct rlimit most;
+    if (getrlimit(RLIMIT_NOFILE, &session->files) != 0)
+        refuse("the session cannot be supervised: %s", strerror(errno));
+    most = session->files;
+    most.rlim_cur = most.rlim_max < MOST_FILES ? most.rlim_max : MOST_FILES;
+    if (most.rlim_cur > session->files.rlim_cur) setrlimit(RLIMIT_NOFILE, &most);
+}
+
 static enum asks what_is_asked(const struct session *session) {
     if (session->is_placed) return ASKS_PLACES;
     return session->kept_count ? ASKS_FILES : ASKS_STARTS;
@@ -159,6 +171,7 @@ static _Noreturn void become_agent(const struct session *session, pid_t supervis
     if (getppid() != supervisor) _exit(STATUS_REFUSED);
     if (session->is_placed && setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) != 0)
         refuse("the session cannot be bound: it may leave core files");
+    setrlimit(RLIMIT_NOFILE, &session->files);
     if (session->filtered) filtered_load(session->filtered);
     execvp(session->command[0], session->command);
     int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_REFUSED;
@@ -354,6 +367,7 @@ int main(int argc, char **argv) {
     parse(&session, argc, argv);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
+    raise_files(&session);
     bind_session(&session);
     sigset_t set = handled(&session);
     start_agent(&session, &set);

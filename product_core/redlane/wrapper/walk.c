@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "walk.h"
 
+#include "bytes.h"
 #include "mounts.h"
 #include "proc.h"
 
@@ -13,17 +14,21 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+enum { NO_LINKS = 0x2000 }; /* ST_NOSYMFOLLOW */
 enum { PAGE = 4096, MOST_LINKS = 40, PIN = O_PATH | O_CLOEXEC };
 
 struct walk {
     const struct caller *caller;
     int at; /* a directory, or what a link of /proc stands for */
     int links;
+    bool is_by_proc;
     const char *end; /* what has been read last: ".", "..", or "/" */
     char left[2 * PATH_MAX];
 };
@@ -122,20 +127,45 @@ static int put_before(struct walk *walk, const char *text) {
     return *text == '/' ? go_to(walk, walk->caller->root, ".") : 0;
 }
 
+static bool protects_links; /* fs.protected_symlinks */
+
+void walk_prepare(void) {
+    struct bytes text = {0};
+    protects_links = bytes_read_file(&text, "/proc/sys/fs/protected_symlinks", 16) &&
+                     text.data[0] != '0';
+    free(text.data);
+}
+
+/* Whether the kernel would follow a link for this thread, which is who calls, or acts for
+ * it. */
+static int check_follow(const struct walk *walk, const struct spot *spot, bool is_last) {
+    struct statfs system;
+    struct stat directory;
+    if (fstatfs(walk->at, &system) != 0 || system.f_flags & NO_LINKS) return ELOOP;
+    if (!protects_links || !is_last || fstat(walk->at, &directory) != 0) return 0;
+    bool is_shared = (directory.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
+    bool is_trusted = spot->about.st_uid == directory.st_uid ||
+                      spot->about.st_uid == (uid_t)syscall(SYS_setfsuid, -1);
+    return is_shared && !is_trusted ? EACCES : 0;
+}
+
 /* Follows a link, which `spot` is: by its text, or where the kernel says it leads. */
-static int follow_link(struct walk *walk, const struct spot *spot) {
+static int follow_link(struct walk *walk, const struct spot *spot, bool is_last) {
     char text[PATH_MAX];
     if (!mounts_are_same(spot->object, walk->at)) return EACCES; /* a link, mounted */
+    int error = check_follow(walk, spot, is_last);
+    if (error) return error;
     bool is_proc = proc_has(walk->at), is_top = is_proc && proc_is_top(walk->at);
     if (is_proc && !is_top) {
         const struct caller *caller = walk->caller;
         if (!proc_is_open_to(walk->at, caller->thread, caller->is_bound)) return EACCES;
         if (++walk->links > MOST_LINKS) return ELOOP;
+        walk->is_by_proc = true;
         return go_to(walk, walk->at, spot->name);
     }
     bool is_thread = strcmp(spot->name, "thread-self") == 0;
     if (is_top && (is_thread || strcmp(spot->name, "self") == 0)) {
-        int error = proc_own_name(walk->at, walk->caller->thread, is_thread, text, sizeof text);
+        error = proc_own_name(walk->at, walk->caller->thread, is_thread, text, sizeof text);
         return error ? error : put_before(walk, text);
     }
     ssize_t length = readlinkat(spot->object, "", text, sizeof text - 1);
@@ -167,8 +197,9 @@ static int stay(struct walk *walk, struct spot *spot) {
     spot->end = walk->end;
     spot->object = dup(walk->at);
     if (spot->object < 0 || fstat(spot->object, &spot->about) != 0) return errno;
-    if (S_ISDIR(spot->about.st_mode)) spot->parent = dup(walk->at);
-    return 0;
+    if (!S_ISDIR(spot->about.st_mode)) return 0;
+    spot->parent = dup(walk->at);
+    return spot->parent < 0 ? errno : 0;
 }
 
 static int look_at(const struct walk *walk, struct spot *spot) {
@@ -197,13 +228,13 @@ static int step(struct walk *walk, enum end end, struct spot *spot, bool *ended)
     int error = look_at(walk, spot);
     bool is_link = !error && S_ISLNK(spot->about.st_mode);
     if (is_link && (!is_last || end == END_FOLLOWED || (is_dir && end == END_STAYS))) {
-        error = follow_link(walk, spot);
+        error = follow_link(walk, spot, is_last);
         if (is_last && is_dir && !error) strcat(walk->left, "/");
     } else if (is_last && (!error || error == ENOENT)) {
         *ended = true;
         spot->end = is_dir ? "/" : "";
         spot->parent = dup(walk->at);
-        return 0;
+        return spot->parent < 0 ? errno : 0;
     } else if (!error) {
         move(walk, spot->object);
         spot->object = -1;
@@ -247,6 +278,7 @@ int walk_path(const struct caller *caller, int directory, const char *path, enum
     go_straight(&walk);
     while (!error && !ended) error = step(&walk, end, spot, &ended);
     close(walk.at);
+    spot->is_by_proc = walk.is_by_proc;
     if (error) spot_leave(spot);
     return error;
 }
@@ -256,8 +288,21 @@ int walk_open(const struct caller *caller, int number, struct spot *spot) {
     spot->object = open_descriptor(caller, number);
     if (spot->object < 0) return errno;
     if (fstat(spot->object, &spot->about) != 0) return errno;
-    if (S_ISDIR(spot->about.st_mode)) spot->parent = dup(spot->object);
-    return 0;
+    if (!S_ISDIR(spot->about.st_mode)) return 0;
+    spot->parent = dup(spot->object);
+    return spot->parent < 0 ? errno : 0;
+}
+
+bool spot_is_nameless(const struct spot *spot) {
+    char link[64], path[PATH_MAX];
+    if (spot->object < 0) return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->object);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length <= 0) return false;
+    path[length] = '\0';
+    const char *end = strrchr(path, ' ');
+    bool is_removed = !spot->about.st_nlink && end && strcmp(end, " (deleted)") == 0;
+    return *path != '/' || is_removed;
 }
 
 void spot_leave(struct spot *spot) {

@@ -22,6 +22,7 @@ struct spot {
     char name[NAME_MAX + 1];   /* "" where it is the directory itself */
     const char *end;           /* what the path has after it: "/", or ""; or instead */
     int object;                /* what is there; -1: nothing is */
+    bool is_by_proc;           /* a link of /proc was followed on the way */
     struct stat about;         /* of the object */
 };
 
@@ -42,9 +43,14 @@ enum end {
     END_FOLLOWED,
 };
 
+/* Once, before any. */
+void walk_prepare(void);
 /* Finds the spot of a path. */
 int walk_path(const struct caller *caller, int directory, const char *path, enum end end,
               struct spot *spot);
 /* Finds the spot of what a descriptor of the caller's stands for. */
 int walk_open(const struct caller *caller, int number, struct spot *spot);
 void spot_leave(struct spot *spot);
+/* Whether the object has no name in any directory: it never had one, or has none any
+ * more. */
+bool spot_is_nameless(const struct spot *spot);

@@ -38,6 +38,7 @@ def bound_to(directory):
     beneath += os.open(directory, os.O_PATH).to_bytes(4, "little")
     assert not c.syscall(445, rules, 1, beneath, 0)
     assert not c.prctl(38, 1, 0, 0, 0) and not c.syscall(446, rules, 0)
+    return rules
 """
 
 ALIKE: Mapping[str, str] = {
@@ -98,6 +99,41 @@ def write():
 thread = threading.Thread(target=write); thread.start()
 print(os.read(os.open("p", os.O_RDONLY), 9)); thread.join()
 """,
+    "locks end with their file": """
+busy = 0
+for _ in range(300):
+    file = os.open("l", os.O_RDWR | os.O_CREAT); fcntl.flock(file, fcntl.LOCK_EX)
+    os.close(file); file = os.open("l", os.O_RDONLY)
+    busy += tried(fcntl.flock, file, fcntl.LOCK_EX | fcntl.LOCK_NB) is not None
+    os.close(file)
+print(busy)
+""",
+    "what only looks": """
+made("f"); file = os.open("f", os.O_PATH)
+print(tried(os.fchmod, file, 0o600), tried(os.fchown, file, -1, -1))
+print(tried(os.setxattr, file, "user.a", b""), tried(os.fchmod, -100, 0o700))
+print(tried(os.chmod, f"/proc/self/fd/{file}", 0o600), modes("f"))
+print(c.syscall(452, -100, b"f", 0o644, 7), ctypes.get_errno())
+""",
+    "limit of a file": """
+made("f"); signal.signal(signal.SIGXFSZ, lambda *_: print("signal"))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+print(tried(os.truncate, "f", 100), tried(os.truncate, "f", 1000))
+print(os.stat("f").st_size)
+""",
+    "times": """
+made("f"); os.symlink("f", "l"); file = os.open("f", os.O_RDONLY)
+def told():
+    print(*((each.st_atime_ns, each.st_mtime_ns) for each in map(os.lstat, "fl")))
+os.utime("l", (5, 6), follow_symlinks=False); os.utime("f", (1, 2.5)); told()
+os.utime("l", (-3, 4), follow_symlinks=False); told()
+os.utime(file, ns=(7, 1 << 33)); told()
+print(c.utimes(b"f", (ctypes.c_long * 4)(1, 2, 3, 4))); told()
+print(c.utimes(b"f", (ctypes.c_long * 4)(1, 2000000, 3, 4)), ctypes.get_errno())
+print(c.syscall(132, b"f", (ctypes.c_long * 2)(8, 9))); told()
+print(tried(os.utime, "none"), tried(os.utime, "f/"), tried(os.utime, -1))
+now = os.stat("f").st_mtime; os.utime("f"); print(os.stat("f").st_mtime > now + 99)
+""",
     "pipe that nobody reads": """
 def late(*_):
     raise TimeoutError
@@ -113,6 +149,8 @@ for path in ("here", "./d/s", "l/t", os.path.abspath("u"), "none/x", "here"):
     one = socket.socket(socket.AF_UNIX)
     print(tried(one.bind, path), one.getsockname()[-6:], tried(one.listen))
     child(lambda: print(tried(socket.socket(socket.AF_UNIX).connect, path)))
+one, path = socket.socket(1), f"/proc/self/fd/{os.open('d', os.O_PATH)}/by-number"
+print(tried(one.bind, path), tried(socket.socket(1).connect, "d/by-number"))
 inet = socket.socket(); inet.bind(("127.0.0.1", 0)); print(inet.getsockname()[0])
 print(tried(inet.bind, ("192.0.2.1", 0)), tried(os.fchmod, inet.fileno(), 0o600))
 print(sorted(os.listdir()))
@@ -155,6 +193,30 @@ all(); child(all); child(lambda: child(all))
 thread = threading.Thread(target=all); thread.start(); thread.join()
 print(sorted(os.listdir()))
 """,
+    "a domain that is widened later": """
+os.mkdir("in"); rules, all = bound_to("in"), (0b1111111100010).to_bytes(8, "little")
+c.syscall(445, rules, 1, all + os.open(".", os.O_PATH).to_bytes(4, "little"), 0)
+print(tried(made, "in/f"), tried(made, "out"))
+""",
+    "a domain of a thread with files of its own": """
+os.mkdir("in"); end = threading.Event()
+def alone():
+    assert not c.unshare(0x400); bound_to("in")
+    print(tried(made, "in/f"), tried(made, "out")); end.wait()
+thread = threading.Thread(target=alone); thread.start()
+end.set(); thread.join(); print(tried(made, "main"))
+""",
+    "no domain": """
+c.prctl(38, 1, 0, 0, 0)
+print(c.syscall(446, os.open(".", os.O_RDONLY), 0), ctypes.get_errno())
+print(c.syscall(446, 99, 0), ctypes.get_errno(), tried(made, "f"))
+""",
+    "what began before a domain": """
+os.mkdir("in"); r, w = os.pipe(); pid = os.fork()
+if not pid:
+    os.read(r, 1); print(tried(made, "out"), flush=True); os._exit(0)
+bound_to("in"); os.write(w, b"x"); os.waitpid(pid, 0)
+""",
 }
 """Programs that say the same kept as alone."""
 
@@ -196,6 +258,15 @@ os.mkdir("m"); print(c.mount(b"t", b"m", b"tmpfs", 0, None))
 one = socket.socket(socket.AF_UNIX)
 print(made("m/f"), tried(one.bind, os.path.abspath("m/s")), one.getsockname()[-3:])
 print(tried(os.link, "m/f", "g"), tried(os.rename, "m/f", "m/g"), os.listdir("m"))
+""",
+    "what it covered": """
+os.mkdir("m"); made("f"); made("g"); c.mount(b"f", b"g", None, 4096, None)
+print(c.mount(b"t", b"m", b"tmpfs", 256, None))  # nosymfollow
+os.symlink("/etc", "m/l"); os.symlink("/etc/passwd", "m/p")
+print(tried(made, "m/l/x"), tried(made, "m/p"), tried(os.chmod, "m/p", 0o600))
+print(tried(os.rmdir, "m"), tried(os.rename, "m", "n"), tried(os.unlink, "g"))
+print(tried(os.rename, "f", "g"), tried(made, "g", os.O_EXCL), tried(made, "g/"))
+print(tried(made, "m"), tried(os.open, "m", os.O_RDWR | os.O_TMPFILE) != "EISDIR")
 """,
     "another user within": """
 c.unshare(0x10000000)

@@ -29,7 +29,8 @@ _UNITS = {
     "redlane-run": (
         *("supervisor", "filtered", "leash"),
         *("asked", "keeper", "call", "actor", "doing", "opening", "binding"),
-        *("domains", "kept", "places", "reached", "walk", "proc", "mounts"),
+        *("domains", "kept", "table", "places", "reached", "walk", "proc", "mounts"),
+        "devices",
         *("request", "report", "complaint"),
         *("execs", "starts", "becoming", "judged", "previews"),
         *("images", "redirect", "secure", "locate"),

@@ -1,0 +1,10 @@
+/* Devices, by their numbers. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Nothing, noise, and terminals. */
+bool device_keeps_nothing(dev_t device);
+/* Whether a thread is where other devices may be open to it than to this process. */
+bool devices_differ(pid_t thread);
