@@ -183,6 +183,25 @@ def test_temporary_directory_of_the_person_is_among_the_temporary_ones() -> None
     assert {"/tmp", "/var/tmp", "/scratch/of-ada"} <= set(found.writable)
 
 
+def test_what_the_person_has_moved_is_a_place_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    variables = {
+        "HOME": os.fspath(home),
+        "CARGO_HOME": os.fspath(tmp_path / "cargo"),
+        "XDG_CACHE_HOME": "relative",
+        "GOPATH": os.fspath(tmp_path),  # the home is in it
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    places = resolved(["@caches"], Surroundings.of_this_process()).writable
+    assert os.fspath(tmp_path / "cargo/registry") in places
+    assert os.fspath(home / ".cargo/registry") in places
+    assert os.fspath(home / ".cache") in places
+    assert os.fspath(tmp_path / "pkg") not in places
+
+
 def test_link_on_the_way_is_followed_and_the_place_itself_is_not(
     around: Surroundings, tmp_path: Path
 ) -> None:

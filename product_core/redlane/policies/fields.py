@@ -186,8 +186,8 @@ ROLE = _table(
         "writable",
         Kind.STRINGS,
         "the only places where sessions may change files: paths, `~`, `.`, `@work`, "
-        "`@temporary`, `@caches`, `@agents`; with `!` in front, a place within that "
-        "they may not",
+        "`@temporary`, `@caches`, `@agents`, `@histories`; with `!` in front, a place "
+        "within that they may not",
     ),
     Field(
         "hidden",

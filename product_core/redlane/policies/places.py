@@ -5,10 +5,29 @@ from types import MappingProxyType
 
 from redlane.policies.nearness import expected
 
-__all__ = ["EXCEPT", "PLACES", "place_problem"]
+__all__ = ["EXCEPT", "MOVED_BY", "PLACES", "place_problem"]
 
 EXCEPT = "!"
 """What stands in front of a place within others that is none."""
+
+MOVED_BY: Mapping[str, str] = MappingProxyType(
+    {
+        "XDG_CACHE_HOME": "~/.cache",
+        "XDG_STATE_HOME": "~/.local/state",
+        "CARGO_HOME": "~/.cargo",
+        "RUSTUP_HOME": "~/.rustup",
+        "GOPATH": "~/go",
+        "npm_config_cache": "~/.npm",
+        "GRADLE_USER_HOME": "~/.gradle",
+        "CCACHE_DIR": "~/.ccache",
+        "DENO_DIR": "~/.deno",
+        "BUN_INSTALL": "~/.bun",
+        "COMPOSER_HOME": "~/.composer",
+        "CLAUDE_CONFIG_DIR": "~/.claude",
+        "CODEX_HOME": "~/.codex",
+    }
+)
+"""By which variables a person moves directories that hold places."""
 
 PLACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -17,16 +36,30 @@ PLACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "@caches": (
             *("~/.cache", "~/.npm", "~/.yarn", "~/.bun", "~/.pnpm-store"),
             *("~/.node-gyp", "~/.cargo/registry", "~/.cargo/git", "~/.rustup"),
+            *("~/.cargo/.package-cache", "~/.cargo/.package-cache-mutate"),
+            *("~/.cargo/.global-cache", "~/.cargo/.global-cache-journal"),
             *("~/go/pkg", "~/.cpan", "~/.bundle", "~/.composer"),
             *("~/.m2", "~/.gradle", "~/.ivy2", "~/.sbt", "~/.nuget", "~/.gem"),
             *("~/.local/share/pnpm", "~/.local/share/uv", "~/.local/share/virtualenv"),
-            *("~/.local/state", "~/.ccache", "~/.deno", "~/.conan2", "~/.hex"),
+            *(
+                "~/.wget-hsts",
+                "~/.local/state",
+                "~/.ccache",
+                "~/.deno",
+                "~/.conan2",
+                "~/.hex",
+            ),
         ),
         "@agents": (
             *("~/.claude", "~/.claude.json", "~/.claude.json.backup", "~/.codex"),
             *("~/.gemini", "~/.qwen", "~/.aider", "~/.config/opencode"),
             *("~/.local/share/opencode", "~/.local/share/claude", "~/.opencode"),
             *("~/.config/mini-swe-agent", "~/.config/goose", "~/.local/share/goose"),
+        ),
+        "@histories": (
+            *("~/.bash_history", "~/.python_history", "~/.node_repl_history"),
+            *("~/.sqlite_history", "~/.psql_history", "~/.lesshst"),
+            *("~/.viminfo", "~/.viminfo.tmp"),
         ),
     }
 )

@@ -1,15 +1,16 @@
 """The places of a role's `writable` and `hidden`, as a session has them."""
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from redlane.contexts.syscall.repositories import repository_of
 from redlane.engine.hiding import Hidden, HiddenPlace
 from redlane.engine.places import Places, is_within
 from redlane.errors import RedlaneError
-from redlane.policies.places import EXCEPT, PLACES
+from redlane.policies.places import EXCEPT, MOVED_BY, PLACES
 from redlane.policies.secrets import SECRETS, Secret
 
 __all__ = ["Surroundings", "concealed", "resolved"]
@@ -26,16 +27,28 @@ class Surroundings:
     home: str
     work: str
     temporary: str | None = None
+    moved: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Where directories of the home are instead."""
 
     @classmethod
     def of_this_process(cls) -> "Surroundings":
         """Those of the calling process."""
         home, temporary = (os.environ.get(each, "") for each in ("HOME", "TMPDIR"))
+        home = home if home.startswith("/") else os.fspath(Path("~").expanduser())
         return cls(
-            home if home.startswith("/") else os.fspath(Path("~").expanduser()),
+            home,
             _working_directory(),
             temporary if temporary.startswith("/") else None,
+            MappingProxyType(dict(_moved(home))),
         )
+
+
+def _moved(home: str) -> Iterator[tuple[str, str]]:
+    """What the person's variables say, unless all of the home would be meant."""
+    for variable, place in MOVED_BY.items():
+        path = os.environ.get(variable, "")
+        if path.startswith("/") and not is_within(home, os.path.realpath(path)):
+            yield place, path
 
 
 def _working_directory() -> str:
@@ -51,6 +64,12 @@ def resolved(entries: Sequence[str], around: Surroundings) -> Places:
     """What a session may change."""
     lead = [each for each in entries if not each.startswith(EXCEPT)]
     wanted = [place for each in lead for place in PLACES.get(each, (each,))]
+    wanted += [
+        f"{path}{place.removeprefix(old)}"
+        for place in wanted
+        for old, path in around.moved.items()
+        if is_within(place, old)
+    ]
     writable: list[str] = []
     # The shorter first: what lies in a place may be a link that a session has made.
     for place in sorted(wanted, key=lambda each: each.count("/")):
