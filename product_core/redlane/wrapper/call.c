@@ -5,11 +5,8 @@
 #define _GNU_SOURCE
 #include "call.h"
 
-#include "mounts.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { OTHERS_WRITE = S_IWGRP | S_IWOTH, BIND_WORDS = 3 };
+enum { BIND_WORDS = 3 };
 
 /* ---- where it leads ---- */
 
@@ -185,122 +182,4 @@ void call_leave(struct call *call) {
     actor_leave(&call->actor);
     caller_leave(&call->caller);
     if (call->file >= 0) close(call->file);
-}
-
-/* ---- whether it may ---- */
-
-/* Rights by which nobody else can change it, and its owner can. */
-static bool are_plain_rights(const struct call *call) {
-    return call->asked->deed == CHMOD &&
-           (call->data->args[(int)call->asked->rest] & (OTHERS_WRITE | S_IRWXU)) == S_IRWXU;
-}
-
-static enum touch touch_of(const struct call *call) {
-    switch (call->asked->change) {
-    case MAKES_DIRECTORY: return MADE;
-    case REMOVES:
-    case MOVES: return REPLACED;
-    case ALTERS:
-    case ALTERS_OPEN: return are_plain_rights(call) ? CHANGED : REPLACED;
-    default: return CHANGED;
-    }
-}
-
-/* Whether there is nothing that the call could change: what it fails with. */
-static int vain_error(const struct call *call, const struct spot *spot) {
-    bool is_there = spot->object >= 0;
-    uint64_t flags = call->flags;
-    bool is_directory = is_there && S_ISDIR(spot->about.st_mode);
-    switch (call->asked->change) {
-    case MAKES:
-    case MAKES_DIRECTORY: return is_there ? EEXIST : 0;
-    case BINDS:
-    case BINDS_BY_MEMORY: return is_there ? EADDRINUSE : 0;
-    case REMOVES: return is_there ? 0 : ENOENT;
-    case MOVES:
-        return is_there || (spot != call->spots && !(flags & RENAME_EXCHANGE)) ? 0 : ENOENT;
-    case LINKS:
-        if (spot == call->spots) return is_there ? 0 : ENOENT;
-        return is_there ? EEXIST : 0;
-    case OPENS:
-        if (is_there && (flags & O_CREAT) && (flags & O_EXCL)) return EEXIST;
-        if (is_directory && (flags & __O_TMPFILE) != __O_TMPFILE) return EISDIR;
-        return is_there || flags & O_CREAT ? 0 : ENOENT;
-    default: return is_there ? 0 : ENOENT;
-    }
-}
-
-/* Whose rights are looked at: of what is there, or of the directory that has its name. */
-struct access {
-    int file;
-    int mode;
-};
-
-static int look_at_access(void *argument) {
-    const struct access *access = argument;
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", access->file);
-    return faccessat(AT_FDCWD, link, access->mode, AT_EACCESS) == 0 ? 0 : errno;
-}
-
-/* What the kernel would say to the caller; 0: it would do so, or that is not known. */
-static int own_error(const struct call *call, const struct spot *spot) {
-    enum change change = call->asked->change;
-    bool is_written = (change == OPENS || call->asked->deed == TRUNCATE ||
-                       call->asked->deed == TRUNCATE_64) &&
-                      spot->object >= 0;
-    struct access access = {is_written || spot->parent < 0 ? spot->object : spot->parent,
-                            is_written ? W_OK : W_OK | X_OK};
-    bool is_source = change == LINKS && spot == call->spots;
-    if (is_source || (!is_written && (change == ALTERS || change == ALTERS_OPEN))) return 0;
-    return actor_do(&call->actor, look_at_access, &access);
-}
-
-static int judge_kept(const struct call *call, struct kept *kept,
-                      struct judgement *judgement) {
-    enum touch touch = touch_of(call);
-    for (size_t i = 0; i < call->spot_count; i++) {
-        const struct spot *spot = &call->spots[i];
-        if (!kept_touched(kept, &call->caller, spot, touch)) continue;
-        bool is_made = call->asked->change == MAKES || call->asked->change == MAKES_DIRECTORY;
-        if (is_made || call->asked->change == REMOVES) { /* nor what comes there meanwhile */
-            int error = vain_error(call, spot);
-            if (error) return error;
-        }
-        *judgement = (struct judgement){&kept_rule, i};
-        return kept_rule.error;
-    }
-    return 0;
-}
-
-static int judge_places(struct call *call, struct places *places,
-                        struct judgement *judgement) {
-    size_t which;
-    if (!places_are_left(places, call, &which)) return 0;
-    int error = vain_error(call, &call->spots[which]);
-    if (!error) error = own_error(call, &call->spots[which]);
-    if (error) return error;
-    *judgement = (struct judgement){&places_rule, which};
-    return places_rule.error;
-}
-
-/* Whether something has been mounted where a name is that would go: seen by the caller,
- * and not by this process, which may be elsewhere. */
-static bool is_busy(const struct call *call) {
-    enum change change = call->asked->change;
-    if (change != MOVES && change != REMOVES) return false;
-    for (size_t i = 0; i < call->spot_count; i++) {
-        const struct spot *spot = &call->spots[i];
-        if (spot->object >= 0 && spot->parent >= 0 && *spot->name &&
-            !mounts_are_same(spot->parent, spot->object))
-            return true;
-    }
-    return false;
-}
-
-int call_judge(struct call *call, const struct bounds *bounds, struct judgement *judgement) {
-    *judgement = (struct judgement){0};
-    int error = is_busy(call) ? EBUSY : judge_kept(call, bounds->kept, judgement);
-    if (error || !bounds->places) return error;
-    return judge_places(call, bounds->places, judgement);
 }

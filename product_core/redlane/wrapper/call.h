@@ -7,8 +7,6 @@
 
 #include "actor.h"
 #include "asked.h"
-#include "kept.h"
-#include "places.h"
 #include "walk.h"
 
 struct call {
@@ -30,19 +28,3 @@ struct call {
 int call_take(struct call *call, const struct asked *asked, const struct seccomp_data *data,
               pid_t thread);
 void call_leave(struct call *call);
-
-/* What calls are judged by. */
-struct bounds {
-    struct kept *kept;
-    struct places *places; /* NULL: everywhere */
-};
-
-/* Why a call is refused, and for which of its spots. */
-struct judgement {
-    const struct rule *rule; /* NULL: it is not */
-    size_t which;
-};
-
-/* 0: it may go on; an errno that it fails with, as it would by itself where there is no
- * rule in the judgement. */
-int call_judge(struct call *call, const struct bounds *bounds, struct judgement *judgement);

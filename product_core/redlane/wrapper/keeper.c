@@ -11,7 +11,7 @@
 
 #include "binding.h"
 #include "bytes.h"
-#include "call.h"
+#include "bounds.h"
 #include "complaint.h"
 #include "domains.h"
 #include "doing.h"
@@ -170,7 +170,7 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
     for (int looks = 0; looks == 0 || (again && looks < MOST_LOOKS); looks++) {
         struct judgement judgement = {0};
         int error = call_take(&call, asked, &notification->data, asking.thread);
-        if (!error) error = call_judge(&call, keeper->bounds, &judgement);
+        if (!error) error = bounds_judge(&call, keeper->bounds, &judgement);
         if (!error) error = act(keeper, &call, &asking);
         again = has_changed(&call, error) && looks + 1 < MOST_LOOKS;
         if (judgement.rule) refuse_call(&asking, &call, &judgement);

@@ -28,7 +28,7 @@ _UNITS = {
     ),
     "redlane-run": (
         *("supervisor", "filtered", "leash"),
-        *("asked", "keeper", "call", "actor", "doing", "opening", "binding"),
+        *("asked", "keeper", "bounds", "call", "actor", "doing", "opening", "binding"),
         *("domains", "kept", "table", "places", "reached", "walk", "proc", "mounts"),
         "devices",
         *("request", "report", "complaint"),
