@@ -30,15 +30,16 @@ const struct rule places_rule = {
     EPERM,
 };
 
-/* What a person has allowed meanwhile is asked for after so long at the earliest. */
-enum { FRESH_MILLISECONDS = 250 };
+/* What a person has allowed meanwhile is asked for so often at most. */
+enum { ASKED_A_SECOND = 20 };
 
 struct places {
     struct places_given given, now; /* from the start; with what has been allowed since */
     const struct daemon *daemon;
     pthread_rwlock_t lock;
     pthread_mutex_t asking;
-    struct timespec asked;
+    time_t second; /* in which it was asked last, and how often */
+    int asked;
     struct bytes allowed; /* paths that each end with NUL */
 };
 
@@ -241,26 +242,26 @@ static void take_allowed(struct places *places, struct bytes *allowed) {
     pthread_rwlock_unlock(&places->lock);
 }
 
-static bool is_fresh(const struct places *places) {
+/* Whether there is a question left in this second. */
+static bool may_ask(struct places *places) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return places->asked.tv_sec && (now.tv_sec - places->asked.tv_sec) * 1000 +
-                                           (now.tv_nsec - places->asked.tv_nsec) / 1000000 <
-                                       FRESH_MILLISECONDS;
+    if (now.tv_sec != places->second) places->asked = 0;
+    places->second = now.tv_sec;
+    return places->asked++ < ASKED_A_SECOND;
 }
 
-/* Asks the daemon, where that was not just done; whether there is anything new. */
+/* Asks the daemon; whether there is anything new. */
 static bool renew(struct places *places) {
     struct bytes allowed = {0};
     bool is_new = false;
     pthread_mutex_lock(&places->asking);
-    if (!is_fresh(places)) {
+    if (may_ask(places)) {
         const struct request request = {"GET", "/allowed", NULL};
         bool is_told = request_send(places->daemon, request, &allowed) && allowed.length &&
                        !allowed.data[allowed.length - 1];
         is_new = is_told && (allowed.length != places->allowed.length ||
                              memcmp(allowed.data, places->allowed.data, allowed.length) != 0);
-        clock_gettime(CLOCK_MONOTONIC, &places->asked);
         if (is_new) take_allowed(places, &allowed);
         else free(allowed.data);
     }
