@@ -42,6 +42,13 @@ BOUND = {
     "hidden": ["@tokens"],
 }
 
+PLACED = {
+    "name": "placed",
+    "policies": [],
+    "writable": ["@work", "@temporary"],
+    "namespaces": "allow",
+}
+
 
 @pytest.fixture(scope="module")
 def calls(machine: Machine) -> Machine:
@@ -52,8 +59,9 @@ def calls(machine: Machine) -> Machine:
     write(machine, "policies/calls.json", policies)
     write(machine, "roles/calls.json", {"name": "calls", "policies": [*POLICIES]})
     write(machine, "roles/bound.json", BOUND)
+    write(machine, "roles/placed.json", PLACED)
     settings = json.loads(machine.read("/etc/redlane/settings.json"))
-    takes = {"user_roles": ["calls", "bound"]}
+    takes = {"user_roles": ["calls", "bound", "placed"]}
     write(machine, "settings.json", {**settings, "system": takes})
     for path in (SECRET, POISON, FREE):
         machine.write(path, f"{AS_IT_IS}\n")
@@ -118,6 +126,20 @@ def test_files_are_held_by_place(calls: Machine, user: str) -> None:
     assert calls.run("ls ~/outside", user=user, check=False).returncode
     assert events(calls, "builtin:writable")
     assert events(calls, "builtin:hidden")
+
+
+def test_files_are_held_to_places_without_the_plugin(calls: Machine, user: str) -> None:
+    """By `redlane-run` alone, in namespaces of the session's own as well."""
+    script = "echo new > inside; echo new > ~/elsewhere; cat inside"
+    done = calls.run(
+        "cd && mkdir -p placed && cd placed && "
+        "redlane run --role placed -- "
+        f"dash -c '{script}; unshare -Ur dash -c \"{script}\"'",
+        user=user,
+    )
+    assert done.stdout == "new\n" * 2
+    assert done.stderr.count("Operation not permitted") == 2
+    assert calls.run("ls ~/elsewhere", user=user, check=False).returncode
 
 
 def test_process_is_killed_where_the_policy_says_so(calls: Machine, user: str) -> None:
