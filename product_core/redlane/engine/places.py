@@ -26,7 +26,6 @@ _MAKING_DIRECTORIES = frozenset({"mkdir", "mkdirat"})
 _MOVING = frozenset({"rename", "renameat", "renameat2"})
 _REMOVING = frozenset({"rmdir", "unlink", "unlinkat"})
 _NAMING = _MOVING | _REMOVING | {"symlink", "symlinkat", "link", "linkat"}
-_EXCHANGE = 2  # RENAME_EXCHANGE
 
 _TALKED_TO = re.compile(
     r"/dev/(?:null|zero|full|random|urandom|tty|ptmx|console|pts/[0-9]+)|/proc/[0-9]+/.*",
@@ -72,9 +71,7 @@ class Places:
         """
         if call.name not in _NAMING:
             return False
-        goes = call.name in _REMOVING or at == 0
-        if call.name == "renameat2" and _argument(call, 4) & _EXCHANGE:
-            goes = True
+        goes = call.name in _REMOVING | _MOVING or at == 0
         way = (*self.writable, *self.kept)
         return _are_below(path, way) or (goes and path in self.tops)
 

@@ -9,14 +9,17 @@
 #include "processes.h"
 
 #include <errno.h>
+#include <linux/landlock.h>
 #include <linux/netlink.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { PATH = 64 };
+enum { PATH = 64, LANDLOCK_CREATE = 444, LANDLOCK_ADD = 445, LANDLOCK_RESTRICT = 446 };
 
 struct binding {
     const struct call *call;
@@ -50,10 +53,26 @@ static int bind_name(const struct binding *binding) {
     return bind(binding->socket, name, sizeof address) == 0 ? 0 : errno;
 }
 
+/* Mounts may have changed meanwhile: the socket is made below the directory that was
+ * looked at, or nowhere. An older kernel does without. */
+static bool stay_below(const struct spot *spot) {
+    struct landlock_ruleset_attr handled = {.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_SOCK};
+    struct landlock_path_beneath_attr below = {LANDLOCK_ACCESS_FS_MAKE_SOCK, spot->parent};
+    int rules = (int)syscall(LANDLOCK_CREATE, &handled, sizeof handled, 0);
+    if (rules < 0) return errno == ENOSYS || errno == EOPNOTSUPP;
+    bool is_bound = spot->parent >= 0 &&
+                    syscall(LANDLOCK_ADD, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0) == 0 &&
+                    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                    syscall(LANDLOCK_RESTRICT, rules, 0) == 0;
+    close(rules);
+    return is_bound;
+}
+
 static int bind_it(void *argument) {
     const struct binding *binding = argument;
     const struct call *call = binding->call;
     if (call->spot_count && call->spots[0].is_by_proc) return bind_name(binding);
+    if (call->spot_count && !stay_below(&call->spots[0])) return EACCES;
     const struct sockaddr *address = (const struct sockaddr *)&call->address;
     return bind(binding->socket, address, call->address_length) == 0 ? 0 : errno;
 }

@@ -159,13 +159,16 @@ static void hold(struct call *call) {
             caller_hold(&call->caller, at[i] == NONE ? HERE : (int)call->data->args[at[i]]);
 }
 
+void call_clear(struct call *call) {
+    *call = (struct call){.caller = {.root = -1, .from = {-1, -1}}, .actor = nobody, .file = -1};
+}
+
 int call_take(struct call *call, const struct asked *asked, const struct seccomp_data *data,
               pid_t thread) {
-    *call = (struct call){.asked = asked,
-                          .data = data,
-                          .flags = flags_of(asked, data),
-                          .actor = nobody,
-                          .file = -1};
+    call_clear(call);
+    call->asked = asked;
+    call->data = data;
+    call->flags = flags_of(asked, data);
     int error = caller_take(&call->caller, thread);
     if (!error) error = actor_take(&call->actor, thread, makes(call));
     if (error) return EACCES; /* nobody knows who it is */

@@ -24,6 +24,8 @@ struct call {
     int file;   /* what was opened; -1: nothing is to be handed over */
 };
 
+/* One that asks for nothing. */
+void call_clear(struct call *call);
 /* An errno, 0 for success; `call` is to be left in any case. */
 int call_take(struct call *call, const struct asked *asked, const struct seccomp_data *data,
               pid_t thread);

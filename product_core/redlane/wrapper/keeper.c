@@ -122,13 +122,9 @@ static int act(struct keeper *keeper, struct call *call, const struct asking *as
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE_SECONDS;
-    if (call->asked->deed == BIND) {
-        if (pthread_rwlock_timedwrlock(&keeper->names, &until) != 0) return EBUSY;
-        error = binding_do(call);
-    } else {
-        if (pthread_rwlock_timedrdlock(&keeper->names, &until) != 0) return EBUSY;
-        error = doing_do(call);
-    }
+    if (call->asked->deed == BIND) return binding_do(call); /* they are held */
+    if (pthread_rwlock_timedrdlock(&keeper->names, &until) != 0) return EBUSY;
+    error = doing_do(call);
     pthread_rwlock_unlock(&keeper->names);
     return error;
 }
@@ -162,6 +158,15 @@ static bool has_changed(const struct call *call, int error) {
            (error == EXDEV || (error == ELOOP && !(call->flags & O_NOFOLLOW)));
 }
 
+/* Until a socket is bound its path leads where it led when it was looked at. */
+static int hold_names(struct keeper *keeper, const struct asked *asked) {
+    struct timespec until;
+    if (asked->deed != BIND) return 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_SECONDS;
+    return pthread_rwlock_timedwrlock(&keeper->names, &until) == 0 ? 0 : EBUSY;
+}
+
 static void keep(struct keeper *keeper, const struct seccomp_notif *notification,
                  const struct asked *asked) {
     struct asking asking = {keeper, notification->id, (pid_t)notification->pid};
@@ -169,9 +174,13 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
     bool again = false;
     for (int looks = 0; looks == 0 || (again && looks < MOST_LOOKS); looks++) {
         struct judgement judgement = {0};
-        int error = call_take(&call, asked, &notification->data, asking.thread);
+        int error = hold_names(keeper, asked);
+        bool is_held = !error && asked->deed == BIND;
+        if (!error) error = call_take(&call, asked, &notification->data, asking.thread);
+        else call_clear(&call);
         if (!error) error = bounds_judge(&call, keeper->bounds, &judgement);
         if (!error) error = act(keeper, &call, &asking);
+        if (is_held) pthread_rwlock_unlock(&keeper->names);
         again = has_changed(&call, error) && looks + 1 < MOST_LOOKS;
         if (judgement.rule) refuse_call(&asking, &call, &judgement);
         int number = call.file < 0 ? -error : hand_over(&asking, &call);

@@ -78,13 +78,6 @@ bool mounts_are_old(int file) {
     return false;
 }
 
-/* Whether a file is reached through the mount that a path leads to. */
-bool mounts_are_at(int file, const char *path) {
-    struct statx about;
-    return statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, kind, &about) == 0 &&
-           about.stx_mnt_id == number_of(file);
-}
-
 /* The number of a file's mount by which mountinfo has it; 0: nobody knows. */
 uint64_t mounts_number(int file) {
     struct statx about;

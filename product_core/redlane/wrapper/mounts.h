@@ -8,7 +8,6 @@
 
 void mounts_note(void);
 bool mounts_are_old(int file);
-bool mounts_are_at(int file, const char *path);
 uint64_t mounts_number(int file);
 bool mounts_is_root(int file);
 bool mounts_are_same(int one, int other);

@@ -85,6 +85,15 @@ static bool is_mounted(const struct spot *spot) {
     return spot->object >= 0 && !mounts_are_same(spot->parent, spot->object);
 }
 
+/* Whether what has been opened is what was looked at, or a file that was made: another
+ * may have come there by that name. */
+static bool is_judged(const struct opening *opening, const struct spot *spot) {
+    struct stat about;
+    if (fstat(opening->file, &about) != 0) return false;
+    if (spot->object < 0 || opening->flags & __O_TMPFILE) return S_ISREG(about.st_mode);
+    return about.st_dev == spot->about.st_dev && about.st_ino == spot->about.st_ino;
+}
+
 static int open_it(void *argument) {
     struct opening *opening = argument;
     const struct spot *spot = &opening->call->spots[0];
@@ -97,7 +106,11 @@ static int open_it(void *argument) {
         snprintf(name, sizeof name, "%s%s", spot->name, spot->end);
         opening->file = open_name(opening, spot->parent, name);
     }
-    return opening->file < 0 ? errno : 0;
+    if (opening->file < 0) return errno;
+    if (is_judged(opening, spot)) return 0;
+    close(opening->file);
+    opening->file = -1;
+    return EXDEV; /* to be looked at again */
 }
 
 static int open_as_caller(struct opening *opening) {
@@ -105,23 +118,22 @@ static int open_as_caller(struct opening *opening) {
 }
 
 /* A name that is no pipe may have become one, for which this does not wait. */
-static int open_plain(struct opening *opening) {
+static int open_plain(struct opening *opening, bool (*is_wanted)(const void *),
+                      const void *about) {
     const struct spot *spot = &opening->call->spots[0];
-    struct stat about;
     bool is_other = spot->object >= 0 && !S_ISREG(spot->about.st_mode);
     uint64_t flags = opening->flags;
-    if (!is_other) opening->flags |= O_NONBLOCK;
+    if (is_other || flags & O_NONBLOCK) return open_as_caller(opening);
+    opening->flags |= O_NONBLOCK;
     int error = open_as_caller(opening);
+    while (error == EWOULDBLOCK && is_wanted(about)) { /* somebody has a lease on it */
+        poll(NULL, 0, LOOK_MILLISECONDS);
+        error = open_as_caller(opening);
+    }
     opening->flags = flags;
-    if (is_other || flags & O_NONBLOCK) return error;
-    if (error == ENXIO) return EXDEV; /* to be looked at again */
-    if (error) return error;
-    if (fstat(opening->file, &about) == 0 && S_ISREG(about.st_mode) &&
-        fcntl(opening->file, F_SETFL, (int)flags & ~O_NONBLOCK) == 0)
-        return 0;
-    close(opening->file);
-    opening->file = -1;
-    return EXDEV;
+    if (error == EWOULDBLOCK) return EINTR;
+    if (!error) fcntl(opening->file, F_SETFL, (int)flags & ~O_NONBLOCK);
+    return error == ENXIO ? EXDEV : error; /* to be looked at again */
 }
 
 /* ---- what has its own ways ---- */
@@ -285,7 +297,7 @@ int opening_do(struct call *call, bool (*is_wanted)(const void *), const void *a
     if (is_device(spot, TTYAUX_MAJOR, 0)) error = open_own_terminal(&opening);
     else if (spot->object >= 0 && S_ISFIFO(spot->about.st_mode))
         error = open_pipe(&opening, is_wanted, about);
-    else error = open_plain(&opening);
+    else error = open_plain(&opening, is_wanted, about);
     call->file = opening.file;
     return error;
 }

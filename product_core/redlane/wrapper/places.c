@@ -93,14 +93,13 @@ struct deal {
     bool makes_directory, names, takes_away;
 };
 
-static struct deal deal_of(const struct call *call, size_t number) {
+static struct deal deal_of(const struct call *call) {
     enum change change = call->asked->change;
-    bool exchanges = change == MOVES && call->flags & RENAME_EXCHANGE;
     return (struct deal){
         .makes_directory = change == MAKES_DIRECTORY,
         .names = change == MOVES || change == REMOVES || change == LINKS ||
                  call->asked->deed == SYMLINK,
-        .takes_away = change == REMOVES || exchanges || (change == MOVES && number == 0),
+        .takes_away = change == REMOVES || change == MOVES,
     };
 }
 
@@ -152,24 +151,34 @@ static bool is_opened_device(const struct call *call, const struct spot *spot) {
            (S_ISCHR(mode) || S_ISBLK(mode) || proc_has(spot->object));
 }
 
-/* Whether that changes nothing but what it is for. */
+/* Whether that is one that keeps nothing. */
+static bool is_harmless(const struct call *call, const struct spot *spot) {
+    return is_opened_device(call, spot) && S_ISCHR(spot->about.st_mode) &&
+           device_keeps_nothing(spot->about.st_rdev);
+}
+
+/* Whether opening it changes nothing but what it is for. */
 static bool is_free_device(const struct spot *spot, const struct reached *reached) {
     if (S_ISREG(spot->about.st_mode)) return is_of_process(reached->inside);
-    return S_ISCHR(spot->about.st_mode) &&
-           (device_keeps_nothing(spot->about.st_rdev) || is_driver(&reached->paths));
+    return S_ISCHR(spot->about.st_mode) && is_driver(&reached->paths);
 }
 
 /* ---- the call ---- */
 
-/* Whether it asks for the file itself, and not for its name. */
-static bool is_about_object(const struct call *call) {
+/* Whether the file itself tells where it is, and not the directory that has its name: it
+ * has none, or something is mounted there; a device is known by its own path. */
+static bool is_by_object(const struct call *call, const struct spot *spot) {
     enum change change = call->asked->change;
-    return change == OPENS || change == ALTERS || change == ALTERS_OPEN;
+    bool is_asked = change == OPENS || change == ALTERS || change == ALTERS_OPEN;
+    if (spot->object < 0) return false;
+    return spot->parent < 0 || is_opened_device(call, spot) ||
+           (is_asked && !mounts_are_same(spot->parent, spot->object));
 }
 
 /* What is opened for reading, or made where it is not there: what is there is read. */
 static bool becomes_reading(struct call *call, const struct spot *spot) {
     bool only_reads = call->asked->change == OPENS && spot->object >= 0 &&
+                      !S_ISDIR(spot->about.st_mode) &&
                       !(call->flags & (O_WRONLY | O_RDWR | O_TRUNC | O_EXCL)) &&
                       (call->flags & __O_TMPFILE) == 0;
     if (only_reads) call->flags &= ~(uint64_t)O_CREAT;
@@ -178,16 +187,17 @@ static bool becomes_reading(struct call *call, const struct spot *spot) {
 
 static bool is_left(const struct places_given *given, struct call *call, size_t number) {
     struct spot *spot = &call->spots[number];
-    bool by_object = spot->object >= 0 && (is_about_object(call) || spot->parent < 0);
-    struct deal deal = deal_of(call, number);
+    bool by_object = is_by_object(call, spot);
+    struct deal deal = deal_of(call);
     struct reached reached;
-    if (spot_is_nameless(spot)) return false;
+    if (spot_is_nameless(spot) || is_harmless(call, spot)) return false;
     enum reach reach = reached_find(&call->caller, by_object ? spot->object : spot->parent,
                                     &reached);
     bool held;
+    bool is_proc = spot->object >= 0 && proc_has(spot->object);
     if (reach == UNREACHED) held = false;
     else if (is_opened_device(call, spot)) held = is_free_device(spot, &reached);
-    else if (reach == IN_MEMORY) held = true;
+    else if (reach == IN_MEMORY) held = !is_proc || is_of_process(reached.inside);
     else held = are_held(given, deal, &reached.paths, by_object ? "" : spot->name);
     reached_leave(&reached);
     return !held && !becomes_reading(call, spot);

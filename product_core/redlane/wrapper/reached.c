@@ -106,14 +106,13 @@ static bool path_of(int file, char *path) {
 
 /* ---- what was there before ---- */
 
-/* The mount that a file is reached through, if it was there before and still is in the
- * same place: one can be moved. */
+/* The mount that a file is reached through, if it was there before. */
 static const struct mount *old_mount(int file) {
     const struct mount *each;
     uint64_t number = mounts_number(file);
     if (!mounts_are_old(file)) return NULL;
     for (size_t i = 0; (each = mount_at(&noted, i)); i++)
-        if (each->number == number) return mounts_are_at(file, each->point) ? each : NULL;
+        if (each->number == number) return each;
     return NULL;
 }
 
@@ -124,11 +123,6 @@ static bool set_inside(struct reached *reached, const char *root, const char *re
     return length > 0 && (size_t)length < sizeof reached->inside;
 }
 
-static bool find_old(struct reached *reached, const struct mount *mount, const char *path) {
-    const char *rest = below(path, mount->point);
-    bytes_add(&reached->paths, path, strlen(path) + 1);
-    return rest && set_inside(reached, mount->root, rest);
-}
 
 /* ---- what a session has mounted ---- */
 
@@ -144,13 +138,15 @@ static int directory_of(const struct caller *caller, int file, const char *path)
     char text[PATH_MAX];
     if (fstat(file, &about) != 0) return -1;
     if (S_ISDIR(about.st_mode)) return (int)syscall(SYS_openat2, file, "..", &how, sizeof how);
-    how.resolve = RESOLVE_IN_ROOT;
     snprintf(text, sizeof text, "%s", path);
     *strrchr(text, '/') = '\0';
-    int directory = (int)syscall(SYS_openat2, caller->root, *text ? text : "/", &how,
-                                 sizeof how);
-    if (directory < 0 || mounts_are_same(directory, file)) return directory;
-    close(directory);
+    for (int i = 0; i < 2; i++) { /* as its namespace has it, and as the caller does */
+        how.resolve = i ? RESOLVE_IN_ROOT : 0;
+        int directory = (int)syscall(SYS_openat2, i ? caller->root : AT_FDCWD,
+                                     *text ? text : "/", &how, sizeof how);
+        if (directory >= 0 && mounts_are_same(directory, file)) return directory;
+        if (directory >= 0) close(directory);
+    }
     return -1;
 }
 
@@ -180,6 +176,17 @@ static const char *below_root(const struct caller *caller, int file, const char 
     if (at < 0) return NULL;
     close(at);
     return path + strlen(left);
+}
+
+/* Only root moves the mounts that were there before. */
+static bool find_old(struct reached *reached, const struct caller *caller, int file,
+                     const struct mount *mount, const char *path) {
+    const char *rest = geteuid() == 0 ? below_root(caller, file, path)
+                                      : below(path, mount->point);
+    if (!rest) return false;
+    if (mount->point[1] || !*rest) bytes_add_text(&reached->paths, mount->point);
+    bytes_add(&reached->paths, rest, strlen(rest) + 1);
+    return set_inside(reached, mount->root, rest);
 }
 
 /* The root of a file's mount in its file system, as a process sees it; whose device. */
@@ -258,7 +265,7 @@ enum reach reached_find(const struct caller *caller, int file, struct reached *r
     *reached = (struct reached){0};
     if (!path_of(file, path)) return UNREACHED;
     const struct mount *mount = old_mount(file);
-    if (mount) return find_old(reached, mount, path) ? REACHED : UNREACHED;
+    if (mount) return find_old(reached, caller, file, mount, path) ? REACHED : UNREACHED;
     dev_t device = find_inside(reached, caller, file, path);
     if (!device) return UNREACHED;
     bool is_memory = is_in_memory(file);

@@ -76,7 +76,7 @@ void caller_hold(struct caller *caller, int number) {
 void caller_leave(struct caller *caller) {
     for (int i = 0; i < 2; i++)
         if (caller->from[i] >= 0) close(caller->from[i]);
-    close(caller->root);
+    if (caller->root >= 0) close(caller->root);
 }
 
 /* Not beyond the page: what lies there may not be mapped. */
