@@ -192,6 +192,7 @@ TWINS: Mapping[str, str] = {
     "second name": "os.link('plain/mine', 'plain/second')",
     "size": "os.truncate('plain/second', 0)",
     "rights": "os.chmod('plain', 0o755)",
+    "times of what is above": "os.utime('.'); os.utime('own', (1, 1))",
     "rights of an open file": "os.fchmod(reading('plain/second'), 0o600)",
     "socket": "bind('plain/socket')",
     "abstract socket": "bind('\\0redlane-test' + str(os.getpid()))",

@@ -26,7 +26,8 @@ static enum touch touch_of(const struct call *call) {
     case REMOVES:
     case MOVES: return REPLACED;
     case ALTERS:
-    case ALTERS_OPEN: return are_plain_rights(call) ? CHANGED : REPLACED;
+    case ALTERS_OPEN:
+        return are_plain_rights(call) || asked_times(call->asked->deed) ? CHANGED : REPLACED;
     default: return CHANGED;
     }
 }
@@ -98,11 +99,21 @@ static int judge_kept(const struct call *call, struct kept *kept,
     return 0;
 }
 
+/* What a pair of names fails with whatever they are: programs go on by that. */
+static int pair_error(const struct call *call) {
+    const struct spot *from = &call->spots[0], *to = &call->spots[1];
+    if (call->spot_count < 2) return 0;
+    if (from->object < 0) return ENOENT;
+    int place = from->parent >= 0 ? from->parent : from->object;
+    return to->parent >= 0 && !mounts_are_same(place, to->parent) ? EXDEV : 0;
+}
+
 static int judge_places(struct call *call, struct places *places,
                         struct judgement *judgement) {
     size_t which;
     if (!places_are_left(places, call, &which)) return 0;
-    int error = vain_error(call, &call->spots[which]);
+    int error = pair_error(call);
+    if (!error) error = vain_error(call, &call->spots[which]);
     if (!error) error = own_error(call, &call->spots[which]);
     if (error) return error;
     *judgement = (struct judgement){&places_rule, which};

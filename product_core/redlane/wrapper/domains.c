@@ -83,6 +83,15 @@ static bool has_ended(const struct process *process) {
     return !process_read(process->id, &now) || !process_same(&now, process);
 }
 
+/* Whether a process is of this session. */
+static bool is_ours(struct process process) {
+    for (int depth = 0; depth < DEEPEST && process.parent > 1; depth++) {
+        if (process.parent == getpid()) return true;
+        if (!process_read(process.parent, &process)) return true; /* it may have been */
+    }
+    return false;
+}
+
 /* When the last process began that has lost its parent; 0: there is none. */
 static unsigned long long last_orphan(void) {
     DIR *list = opendir("/proc");
@@ -91,7 +100,7 @@ static unsigned long long last_orphan(void) {
     for (struct dirent *each; list && (each = readdir(list));) {
         long id = strtol(each->d_name, NULL, 10);
         if (id > 0 && process_read(id, &process) && process.began > last &&
-            is_reaper(process.parent))
+            is_reaper(process.parent) && is_ours(process))
             last = process.began;
     }
     if (list) closedir(list);

@@ -113,18 +113,22 @@ static int open_file(struct keeper *keeper, struct call *call, const struct aski
     return error;
 }
 
-/* Names are changed by many at once, and by none while a socket is bound to a path. Its
- * file system may be one that waits for a call of the session. */
-static int act(struct keeper *keeper, struct call *call, const struct asking *asking) {
-    int error;
-    if (!is_asking(asking)) return EINTR; /* what was read may have been another's */
-    if (call->asked->change == OPENS) return open_file(keeper, call, asking);
+static struct timespec in_some_seconds(void) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE_SECONDS;
+    return until;
+}
+
+/* Names are changed by many at once, and by none while a socket is bound to a path. Its
+ * file system may be one that waits for a call of the session. */
+static int act(struct keeper *keeper, struct call *call, const struct asking *asking) {
+    const struct timespec until = in_some_seconds();
+    if (!is_asking(asking)) return EINTR; /* what was read may have been another's */
+    if (call->asked->change == OPENS) return open_file(keeper, call, asking);
     if (call->asked->deed == BIND) return binding_do(call); /* they are held */
     if (pthread_rwlock_timedrdlock(&keeper->names, &until) != 0) return EBUSY;
-    error = doing_do(call);
+    int error = doing_do(call);
     pthread_rwlock_unlock(&keeper->names);
     return error;
 }
@@ -154,16 +158,14 @@ static void refuse_call(const struct asking *asking, const struct call *call,
 
 /* Whether a name has become a link, or a mount lies there, since it was looked at. */
 static bool has_changed(const struct call *call, int error) {
-    return call->asked->change == OPENS &&
+    return call->asked && call->asked->change == OPENS &&
            (error == EXDEV || (error == ELOOP && !(call->flags & O_NOFOLLOW)));
 }
 
 /* Until a socket is bound its path leads where it led when it was looked at. */
 static int hold_names(struct keeper *keeper, const struct asked *asked) {
-    struct timespec until;
+    const struct timespec until = in_some_seconds();
     if (asked->deed != BIND) return 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_SECONDS;
     return pthread_rwlock_timedwrlock(&keeper->names, &until) == 0 ? 0 : EBUSY;
 }
 
@@ -210,7 +212,8 @@ static void let_mount(const struct asking *asking, const struct seccomp_data *da
                                         .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     char kind[sizeof OVERLAY];
     const struct caller caller = {.thread = asking->thread};
-    bool is_overlay = caller_string(&caller, data->args[(int)asked->path], kind, sizeof kind) == 0 &&
+    uint64_t at = data->args[(int)asked->path];
+    bool is_overlay = caller_string(&caller, at, kind, sizeof kind) == 0 &&
                       strcmp(kind, OVERLAY) == 0;
     struct refusal refusal = {&kept_rule, asking->thread, asked->name, OVERLAY};
     if (!is_overlay) {

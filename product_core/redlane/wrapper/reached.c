@@ -123,7 +123,6 @@ static bool set_inside(struct reached *reached, const char *root, const char *re
     return length > 0 && (size_t)length < sizeof reached->inside;
 }
 
-
 /* ---- what a session has mounted ---- */
 
 static bool is_same(const struct stat *one, const struct stat *other) {

@@ -126,7 +126,8 @@ VAIN: Mapping[int, str] = {
     EEXIST: "mkdir('out/dir')  mkfifo('out/file')  symlink('dir', 'out/to-in')  "
     "link('in/file', 'out/file')  write('out/file', RW | MADE)",
     ENOENT: "unlink('out/none')  rmdir('out/none')  truncate('out/none', 0)  "
-    "chmod('out/none', 0o600)  write('out/none', W)  write('out/none/new')",
+    "chmod('out/none', 0o600)  write('out/none', W)  write('out/none/new')  "
+    "rename('in/none', 'out/x')  link('in/none', 'out/x')",
     EISDIR: "write('out/dir', W)  write('out/dir')",
 }
 BOUND = """
