@@ -18,6 +18,7 @@ from redlane.cli.restrictions import restrictions_of_user
 from redlane.client import Client, NotRunningError, operations
 from redlane.contexts.shell.running.orphans import adopter_of_orphans
 from redlane.contexts.shell.running.programs import program
+from redlane.engine.places import is_within
 from redlane.errors import RedlaneError, UsageError
 from redlane.paths import Paths
 from redlane.wire.sockets import withhold_connections
@@ -207,7 +208,14 @@ def _places(entries: Sequence[str]) -> Iterator[str]:
         resolved,
     )
 
-    places = resolved(entries, Surroundings.of_this_process())
+    around = Surroundings.of_this_process()
+    places = resolved(entries, around)
+    home = os.path.realpath(around.home)
+    if sys.stderr.isatty() and any(is_within(home, each) for each in places.writable):
+        print_note(
+            "the session may change all files of your home: start it in a project, or "
+            "under a role that lets it write to fewer places"
+        )
     yield from ("--writable", "")  # nowhere, if there is no other
     for option, paths in (
         ("--writable", places.writable),
@@ -222,8 +230,9 @@ def _say_unbound(session: Mapping[str, Any], *, is_held: bool) -> None:
     """Say what is given up; raises UsageError where the role does not let it be."""
     if is_held:
         raise UsageError(
-            f"role {session['role']!r} has policies about system calls, which nothing "
-            "would hold with --boundary none: leave that out, or take another role"
+            f"role {session['role']!r} has policies about system calls, or says where "
+            "its sessions write, which nothing would hold with --boundary none: leave "
+            "that out, or take another role"
         )
     print_note(
         "no boundary: shells that are started by their paths are not judged, and the "
