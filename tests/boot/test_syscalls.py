@@ -37,7 +37,7 @@ POLICIES: Mapping[str, Mapping[str, object]] = {
 
 BOUND = {
     "name": "bound",
-    "policies": [],
+    "policies": ["calls-file"],
     "writable": ["@work", "@temporary"],
     "hidden": ["@tokens"],
 }
@@ -46,6 +46,7 @@ PLACED = {
     "name": "placed",
     "policies": [],
     "writable": ["@work", "@temporary"],
+    "hidden": ["@tokens"],
     "namespaces": "allow",
 }
 
@@ -130,15 +131,15 @@ def test_files_are_held_by_place(calls: Machine, user: str) -> None:
 
 def test_files_are_held_to_places_without_the_plugin(calls: Machine, user: str) -> None:
     """By `redlane-run` alone, in namespaces of the session's own as well."""
-    script = "echo new > inside; echo new > ~/elsewhere; cat inside"
+    script = "echo new > inside; echo new > ~/elsewhere; cat ~/.netrc; cat inside"
     done = calls.run(
-        "cd && mkdir -p placed && cd placed && "
+        "cd && mkdir -p placed && echo secret > .netrc && cd placed && "
         "redlane run --role placed -- "
         f"dash -c '{script}; unshare -Ur dash -c \"{script}\"'",
         user=user,
     )
     assert done.stdout == "new\n" * 2
-    assert done.stderr.count("Operation not permitted") == 2
+    assert done.stderr.count("Operation not permitted") == 2 * REFUSED_BY_PLACE
     assert calls.run("ls ~/elsewhere", user=user, check=False).returncode
 
 

@@ -146,26 +146,22 @@ def test_role_says_what_it_hides_from_its_sessions(
 
 
 @pytest.mark.parametrize("field", ["writable", "hidden"])
-def test_without_the_plugin_such_a_role_loads_with_a_warning(
-    home: PolicyHome, field: str
-) -> None:
+def test_such_a_role_needs_no_plugin(home: PolicyHome, field: str) -> None:
     home.write("roles/r.json", {"name": "r", "policies": [], field: ["."]})
-    loaded = home.load(WITHOUT)
-    assert loaded.errors == ()
-    (warning,) = loaded.warnings
-    assert (Path(warning.file).name, warning.subject) == ("r.json", "r")
-    assert "redlane-context-syscall" in warning.message
-    assert f"`{field}`" in warning.message
+    assert home.load(WITHOUT).findings == ()
 
 
 LOOSE = {
-    "hidden": ({"hidden": ["@keys"]}, True),
-    "writable, beside what is hidden": ({"writable": ["."], "hidden": ["@keys"]}, True),
+    "hidden": ({"hidden": ["@keys"]}, False),
+    "hidden, in a guarded session": (
+        {"hidden": ["@keys"], "policies": ["no-unlink"]},
+        True,
+    ),
     "writable, in a guarded session": (
         {"writable": ["."], "policies": ["no-unlink"]},
         True,
     ),
-    "writable, which redlane-run holds": ({"writable": ["."]}, False),
+    "writable": ({"writable": ["."]}, False),
 }
 
 
@@ -178,12 +174,6 @@ def test_places_that_may_have_other_names_are_a_warning(
     home.write("roles/r.json", role)
     warnings = [each.message for each in home.load().warnings]
     assert ["mount files elsewhere" in each for each in warnings] == [True] * is_loose
-
-
-def test_places_that_redlane_run_holds_need_no_plugin(home: PolicyHome) -> None:
-    role = {"name": "r", "policies": [], "namespaces": "allow", "writable": ["."]}
-    home.write("roles/r.json", role)
-    assert home.load(WITHOUT).findings == ()
 
 
 WRONG = {

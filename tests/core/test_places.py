@@ -3,7 +3,6 @@
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -356,8 +355,30 @@ def test_session_stays_held_to_where_its_role_let_it_write_as_it_began(
     assert bool(problem) is not is_held
 
 
-@pytest.mark.parametrize("fields", [{"namespaces": False}, {"hidden": ("@keys",)}])
-def test_what_redlane_run_does_not_hold_is_not_held(fields: dict[str, Any]) -> None:
-    session = Session("s", role="r", root_pid=1, placed=("@work",))
-    role = Role("r", (), writable=("@work",), **{"namespaces": True, **fields})
+HIDDEN_BY_RUN = {
+    "the same": (("@keys", "!~/.ssh/config"), True),
+    "less": (("!~/.ssh/config",), True),
+    "one exception more": (("@keys", "!~/.ssh/config", "!~/.ssh/x"), True),
+    "one more": (("@keys", "@cloud", "!~/.ssh/config"), False),
+    "an exception less": (("@keys",), False),
+}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_held"), HIDDEN_BY_RUN.values(), ids=HIDDEN_BY_RUN
+)
+def test_session_stays_kept_from_what_its_role_hid_as_it_began(
+    wanted: tuple[str, ...], *, is_held: bool
+) -> None:
+    hidden = ("@keys", "!~/.ssh/config")
+    session = Session("s", role="r", root_pid=1, concealed=hidden)
+    problem = why_not_held(
+        session, RuleSet((), (Role("r", (), hidden=wanted),), {}, "")
+    )
+    assert bool(problem) is not is_held
+
+
+def test_session_that_may_be_in_namespaces_does_not_take_a_role_without() -> None:
+    session = Session("s", role="r", root_pid=1, placed=("@work",), sandboxes=True)
+    role = Role("r", (), writable=("@work",))
     assert why_not_held(session, RuleSet((), (role,), {}, ""))

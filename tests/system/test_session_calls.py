@@ -212,6 +212,7 @@ def test_coverage_is_shown(supervised: Supervised) -> None:
     assert shown == {
         "named": ["unlink"],
         "guarded": True,
+        "namespaces": False,
         "writable": None,
         "allowed": [],
         "hidden": [],

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from calls_home import needs_filters
 from spec.redlane_home import REDLANE
-from supervised import PEOPLE, Guarded, guarded, person_named
+from supervised import PEOPLE, Guarded, guarded, person_named, watching
 
 import redlane
 
@@ -26,8 +26,8 @@ REFUSED = "Operation not permitted"
 ROLE = ["@work", "!./kept", "./kept/free"]
 
 
-HOLDERS = {"plugin": "deny", "redlane-run": "allow"}
-"""Who holds a session to its places, by what its role says of namespaces."""
+HOLDERS = {"plugin": ["watch"], "redlane-run": []}
+"""Who holds a session to its places, by what policies its role has."""
 
 
 @pytest.fixture(
@@ -38,8 +38,9 @@ HOLDERS = {"plugin": "deny", "redlane-run": "allow"}
 def there(request: pytest.FixtureRequest) -> Iterator[Guarded]:
     person, holder = request.param
     with guarded(person_named(person)) as made:
+        made.home.policies(watching())
         for name, places in (("bound", ROLE), ("nowhere", []), ("wide", ["/"])):
-            made.home.role(name, writable=places, namespaces=HOLDERS[holder])
+            made.home.role(name, *HOLDERS[holder], writable=places)
         made.start()
         yield made
 

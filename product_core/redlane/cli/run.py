@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from redlane.cli.agent_environment import agent_environment
 from redlane.cli.output import print_note
@@ -22,6 +22,9 @@ from redlane.engine.places import is_within
 from redlane.errors import RedlaneError, UsageError
 from redlane.paths import Paths
 from redlane.wire.sockets import withhold_connections
+
+if TYPE_CHECKING:
+    from redlane.contexts.syscall.surroundings import Surroundings
 
 __all__ = ["Start", "register", "run_in_session"]
 
@@ -178,7 +181,7 @@ def _supervise(
     """Become the supervisor of `session`: this very process is its root already."""
     path, words = os.fspath(program("redlane-run")), ["redlane-run"]
     calls = session["syscalls"]
-    is_placed = calls["writable"] is not None
+    is_placed = calls["writable"] is not None or bool(calls["hidden"])
     if not start.bound:
         _say_unbound(session, is_held=calls["guarded"] or is_placed)
     if calls["guarded"]:
@@ -188,7 +191,7 @@ def _supervise(
     words += start.options()
     words += [word for path in own_files for word in ("--keep", path)]
     if is_placed and not calls["guarded"]:
-        words += _places(calls["writable"])
+        words += _bounds(calls)
     environment = agent_environment(session, os.environ)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
         signal.signal(number, signal.SIG_DFL)
@@ -200,15 +203,35 @@ def _supervise(
         ) from error
 
 
-def _places(entries: Sequence[str]) -> Iterator[str]:
-    """What a role's `writable` means here and now, as `redlane-run` takes it."""
+def _bounds(calls: Mapping[str, Any]) -> Iterator[str]:
+    """What a role says of files means here and now, as `redlane-run` takes it."""
     # Imported on use: it has what the other supervisor needs as well.
-    from redlane.contexts.syscall.surroundings import (  # noqa: PLC0415
-        Surroundings,
-        resolved,
-    )
+    from redlane.contexts.syscall.surroundings import Surroundings  # noqa: PLC0415
 
     around = Surroundings.of_this_process()
+    if not calls["namespaces"]:
+        yield from ("--namespaces", "deny")
+    if calls["writable"] is not None:
+        yield from _places(calls["writable"], around)
+    if calls["hidden"]:
+        yield from _hidden(calls["hidden"], around)
+
+
+def _hidden(entries: Sequence[str], around: "Surroundings") -> Iterator[str]:
+    from redlane.contexts.syscall.surroundings import named  # noqa: PLC0415
+    from redlane.policies.secrets import OWNERS  # noqa: PLC0415
+
+    hidden = named(entries, around)
+    yield from ("--owners", ":".join(OWNERS))
+    for place in hidden.places:
+        yield from ("--hidden", f"{':'.join(sorted(place.owners))}={place.path}")
+    for path in hidden.shown:
+        yield from ("--shown", path)
+
+
+def _places(entries: Sequence[str], around: "Surroundings") -> Iterator[str]:
+    from redlane.contexts.syscall.surroundings import resolved  # noqa: PLC0415
+
     places = resolved(entries, around)
     home = os.path.realpath(around.home)
     if sys.stderr.isatty() and any(is_within(home, each) for each in places.writable):

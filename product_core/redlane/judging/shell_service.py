@@ -135,7 +135,7 @@ class ShellService:
         # Outside of a session nothing holds the calls of what a command starts.
         if _goes_on(judgement) and caller.is_outside and verdict.role is not None:
             self._held.check_opening(verdict.role, (), holds=True)
-            if self._held.names(verdict.role):
+            if self._held.needs_session(verdict.role):
                 return supervise_line(verdict.role) + answer
         return answer
 

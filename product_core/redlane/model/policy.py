@@ -110,9 +110,6 @@ class Role:
     source: str = ""
 
     @property
-    def is_placed_by_run(self) -> bool:
-        """Whether `redlane-run` can hold its sessions to where they may write.
-
-        Where namespaces are denied, or something is hidden, a guard has to.
-        """
-        return self.writable is not None and self.namespaces and not self.hidden
+    def is_bound(self) -> bool:
+        """Whether it tells where its sessions may write or read."""
+        return self.writable is not None or bool(self.hidden)

@@ -12,7 +12,7 @@ from redlane.plugin_shapes import CONTEXT_PACKAGES
 from redlane.plugins import Plugins
 from redlane.policies.syscalls import syscalls_of, takes_part
 
-__all__ = ["find_loose", "find_unbound", "find_unenforced", "missing_context"]
+__all__ = ["find_loose", "find_unenforced", "missing_context"]
 
 _NAMED = 3
 """How many names a message lists before it counts the rest."""
@@ -42,26 +42,6 @@ def find_unenforced(policies: Iterable[Policy], plugins: Plugins) -> Iterator[Fi
             yield Finding(Severity.WARNING, policy.source, policy.id, message)
 
 
-def find_unbound(roles: Iterable[Role], plugins: Plugins) -> Iterator[Finding]:
-    """Roles that tell where their sessions may write or read, with nothing to hold."""
-    missing = missing_context(plugins)
-    if missing is None:
-        return
-    for role in roles:
-        if role.is_placed_by_run:
-            continue
-        fields = [
-            *(["`writable`"] if role.writable is not None else []),
-            *(["`hidden`"] if role.hidden else []),
-        ]
-        if fields:
-            message = (
-                f"nothing holds its sessions to {' and '.join(fields)}, because "
-                f"{missing}; `redlane run` refuses the role"
-            )
-            yield Finding(Severity.WARNING, role.source, role.name, message)
-
-
 def find_loose(
     roles: Iterable[Role], policies: Mapping[str, Policy]
 ) -> Iterator[Finding]:
@@ -70,10 +50,10 @@ def find_loose(
     Where `redlane-run` holds a session to them, other names are no way past.
     """
     for role in roles:
-        if not role.namespaces or (role.writable is None and not role.hidden):
+        if not role.namespaces or not role.is_bound:
             continue
         named = (policies[each] for each in role.policies if each in policies)
-        if not role.is_placed_by_run or any(map(syscalls_of, named)):
+        if any(map(syscalls_of, named)):
             message = (
                 "`namespaces` lets its sessions mount files elsewhere, where neither "
                 "`writable` nor `hidden` holds them"

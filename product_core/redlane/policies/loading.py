@@ -16,7 +16,6 @@ from redlane.paths import Paths
 from redlane.plugins import Plugins
 from redlane.policies.enforcement import (
     find_loose,
-    find_unbound,
     find_unenforced,
     missing_context,
 )
@@ -158,7 +157,6 @@ def _hazards(
         str(paths.settings),
     )
     yield from find_unenforced(ruleset.policies.values(), plugins)
-    yield from find_unbound(ruleset.roles.values(), plugins)
     yield from find_loose(ruleset.roles.values(), ruleset.policies)
 
 

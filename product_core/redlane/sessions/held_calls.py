@@ -24,7 +24,7 @@ from redlane.policies.secrets import Hiding
 from redlane.policies.syscalls import takes_part
 from redlane.policies.traffic import named_traffic
 from redlane.state.filters import listed, names_of, why_not_held
-from redlane.state.sessions import Session, SessionState, SessionTable
+from redlane.state.sessions import Bounds, Session, SessionState, SessionTable
 
 __all__ = ["CallsNotHeldError", "HeldCalls", "TrafficNotJudgedError"]
 
@@ -76,7 +76,7 @@ class HeldCalls:
         loaded = self._loaded()
         slices = tuple(restrictions)
         guarded = self._why_guarded(role, slices)
-        names = guarded or self._why_placed(role)
+        names = guarded or self._why_bound(role)
         if not names:
             return
         if guarded and loaded.missing_context is not None:
@@ -88,35 +88,34 @@ class HeldCalls:
                 f"{names}: only `redlane run` starts sessions that hold them"
             )
 
-    def places_by_run(
+    def bounds_by_run(
         self, role: str | None, restrictions: Collection[RoleRules] = ()
-    ) -> tuple[str, ...] | None:
-        """Where sessions of a role may write, if `redlane-run` holds them to that."""
+    ) -> Bounds | None:
+        """To what `redlane-run` holds sessions of a role, where no guard does."""
         found = self._loaded().ruleset.roles.get(role or "")
-        if found is None or self._why_guarded(role, tuple(restrictions)):
+        if found is None or not found.is_bound:
             return None
-        return found.writable
+        if self._why_guarded(role, tuple(restrictions)):
+            return None
+        return Bounds(found.writable, found.hidden or None, found.namespaces)
 
-    def _why_placed(self, role: str | None) -> str:
-        """What a role says that `redlane-run` has to hold, or ""."""
-        if self.places_by_run(role) is None:
+    def _why_bound(self, role: str | None) -> str:
+        """What a role says that has to be held, beside system calls, or ""."""
+        found = self._loaded().ruleset.roles.get(role or "")
+        if found is None or not found.is_bound:
             return ""
-        return f"role {role!r} tells where its sessions may write"
+        if found.writable is not None:
+            return f"role {role!r} tells where its sessions may write"
+        return f"role {role!r} hides files from its sessions"
 
     def _why_guarded(
         self, role: str | None, restrictions: tuple[RoleRules, ...] = ()
     ) -> str:
         """What a role says that a guard has to hold, or ""."""
-        ruleset = self._loaded().ruleset
-        named = names_of(ruleset, role, restrictions)
-        if named:
-            return f"role {role!r} names system calls ({listed(sorted(named))})"
-        found = ruleset.roles.get(role or "")
-        if found is None or found.is_placed_by_run:
+        named = names_of(self._loaded().ruleset, role, restrictions)
+        if not named:
             return ""
-        if found.writable is not None:
-            return f"role {role!r} tells where its sessions may write"
-        return f"role {role!r} hides files from its sessions" if found.hidden else ""
+        return f"role {role!r} names system calls ({listed(sorted(named))})"
 
     def check_traffic(
         self, role: str | None, restrictions: Collection[RoleRules] = ()
@@ -132,9 +131,15 @@ class HeldCalls:
                 f"({listed(named)}), and nothing asks them: {loaded.missing_proxy}"
             )
 
-    def names(self, role: str) -> bool:
-        """Whether a role names system calls, or says what a guard has to hold."""
-        return bool(self._why_guarded(role))
+    def needs_session(self, role: str) -> bool:
+        """Whether a shell that is in no session is to have one.
+
+        Its role names system calls; or it tells where sessions may write or read, and
+        lets them into no other namespaces.
+        """
+        found = self._loaded().ruleset.roles.get(role)
+        is_strict = found is not None and found.is_bound and not found.namespaces
+        return is_strict or bool(self._why_guarded(role))
 
     def check_role(self, session: Session, role: str) -> None:
         """Refuse a role that names more than the filter of a session stops."""
@@ -177,7 +182,8 @@ class HeldCalls:
         coverage = self._coverage.get(session.id, ())
         return {
             "named": sorted(rules.named),
-            "guarded": bool(rules.named) or self.names(session.role or ""),
+            "guarded": bool(rules.named),
+            "namespaces": _lets_into_namespaces(self._role(session), rules),
             "writable": _writable(self._role(session)),
             "allowed": list(session.allowed),
             "hidden": _hidden(self._role(session)),
@@ -263,6 +269,12 @@ def _writable(role: Role | None) -> list[str] | None:
     if role is None or role.writable is None:
         return None
     return list(role.writable)
+
+
+def _lets_into_namespaces(role: Role | None, rules: _Rules) -> bool:
+    if role is None:
+        return False
+    return role.namespaces or not (role.is_bound or rules.named)
 
 
 def _hidden(role: Role | None) -> list[str]:

@@ -22,7 +22,7 @@ from redlane.sessions.held_calls import HeldCalls
 from redlane.state.concurrency import ConcurrencyLimit
 from redlane.state.quota_keys import QuotaKey, session_quota_key
 from redlane.state.reviews import Reviews
-from redlane.state.sessions import Session, SessionState, SessionTable
+from redlane.state.sessions import Bounds, Session, SessionState, SessionTable
 
 __all__ = [
     "MOST_OPEN",
@@ -142,7 +142,7 @@ class SessionService:
                 reaper=reaper,
                 supervised=root == caller.pid,
                 owner=caller.owner,
-                placed=self._placed(role, added) if opening.holds_calls else None,
+                bounds=self._bounds(role, added) if opening.holds_calls else None,
             )
         if process is None:
             return session
@@ -159,11 +159,9 @@ class SessionService:
             raise
         return session
 
-    def _placed(
-        self, role: str | None, added: Restrictions | None
-    ) -> tuple[str, ...] | None:
+    def _bounds(self, role: str | None, added: Restrictions | None) -> Bounds | None:
         """What `redlane-run` holds a new session to."""
-        return self._held.places_by_run(role, () if added is None else added.slices)
+        return self._held.bounds_by_run(role, () if added is None else added.slices)
 
     def find(self, name: str, caller: Caller) -> Session | None:
         """The session that a caller means, if it is there for that caller."""

@@ -66,7 +66,7 @@ def _why_not_bound(session: Session, role: Role | None) -> str:
             "the session was started with a filter that lets it into namespaces, which "
             f"role {role.name!r} denies: {again}"
         )
-    if role.hidden and session.filtered is None:
+    if session.filtered is None and not _is_as_hidden(session.concealed, role.hidden):
         return (
             f"nothing hides from the session what role {role.name!r} hides, unless it "
             f"is just starting: {again}"
@@ -79,7 +79,7 @@ def _why_not_bound(session: Session, role: Role | None) -> str:
 def _why_not_placed(session: Session, role: Role, writable: Sequence[str]) -> str:
     """Why `redlane-run` does not hold a session where its role lets it write, or ""."""
     again = "end it and start it again"
-    if session.placed is None or not role.namespaces:
+    if session.placed is None:
         return (
             f"nothing holds the session to the places where role {role.name!r} lets it "
             f"write, unless it is just starting: {again}"
@@ -97,6 +97,13 @@ def _is_as_tight(held: Sequence[str], wanted: Sequence[str]) -> bool:
     exceptions = {each for each in wanted if each.startswith(EXCEPT)}
     places = {each for each in held if not each.startswith(EXCEPT)}
     return exceptions <= set(held) and places <= set(wanted)
+
+
+def _is_as_hidden(held: Sequence[str] | None, wanted: Sequence[str]) -> bool:
+    """Whether what a session is kept from reading is all that is `wanted`, or more."""
+    exceptions = {each for each in held or () if each.startswith(EXCEPT)}
+    places = {each for each in wanted if not each.startswith(EXCEPT)}
+    return exceptions <= set(wanted) and places <= set(held or ())
 
 
 def listed(names: Sequence[str]) -> str:

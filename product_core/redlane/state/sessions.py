@@ -29,7 +29,7 @@ from redlane.state.quota_keys import QuotaKey
 from redlane.state.restriction_store import RestrictionStore, Slices
 from redlane.state.session_file import load_records, save_records
 
-__all__ = ["DEFAULT_SESSION", "Session", "SessionState", "SessionTable"]
+__all__ = ["DEFAULT_SESSION", "Bounds", "Session", "SessionState", "SessionTable"]
 
 MOST_ENDED = 100
 """How many ended sessions stay in the list, of each share."""
@@ -70,11 +70,13 @@ class Session:
     filtered: tuple[str, ...] | None = None
     """The system calls that its processes' filter stops; None: they have no filter."""
     sandboxes: bool = False
-    """Whether that filter lets its processes into new namespaces."""
+    """Whether it may be in new namespaces."""
     places: bool = False
     """Whether that filter stops whatever changes files."""
     placed: tuple[str, ...] | None = None
     """Where its role let it write as it began, if `redlane-run` holds it to that."""
+    concealed: tuple[str, ...] | None = None
+    """What its role hid from it as it began, if `redlane-run` does that."""
     allowed: tuple[str, ...] = ()
     """Canonical paths where a person lets it change files, beside its role."""
 
@@ -87,6 +89,15 @@ class Session:
     def is_default(self) -> bool:
         """Whether it is of processes that are in no other, and has no end."""
         return is_default(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """To what `redlane-run` holds a session: fields of `Session`."""
+
+    placed: tuple[str, ...] | None
+    concealed: tuple[str, ...] | None
+    sandboxes: bool
 
 
 class SessionTable:
@@ -133,13 +144,13 @@ class SessionTable:
         supervised: bool = True,
         restrictions: Restrictions | None = None,
         owner: int | None = None,
-        placed: tuple[str, ...] | None = None,
+        bounds: Bounds | None = None,
     ) -> Session:
         """A new running session; without `role` it gets the default one.
 
         `root` is the key of the process that it all descends from, `reaper` of the one
         that would adopt its orphans; `supervised` tells that the root is a supervisor,
-        and `placed` to what it holds the session.
+        and `bounds` to what it holds the session.
         """
         with self._lock:
             if restrictions is not None:
@@ -153,7 +164,7 @@ class SessionTable:
                 reaper_started=None if reaper is None else reaper[1],
                 supervised=supervised,
                 restrictions=None if restrictions is None else restrictions.digest,
-                placed=placed,
+                **({} if bounds is None else asdict(bounds)),
             )
             self._put(made)
             return made
@@ -249,7 +260,7 @@ class SessionTable:
             names = (each.name for each in fields(Session) if each.name in record)
             known = {name: record[name] for name in names}
             known["state"] = SessionState(known["state"])
-            for name in ("filtered", "placed", "allowed"):
+            for name in ("filtered", "placed", "concealed", "allowed"):
                 if known.get(name) is not None:
                     known[name] = tuple(known[name])
             self._sessions[known["id"]] = Session(**known)

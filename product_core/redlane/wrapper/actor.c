@@ -133,6 +133,15 @@ int actor_take(struct actor *actor, pid_t thread, bool makes) {
     return 0;
 }
 
+bool actor_is_like_us(pid_t thread) {
+    struct actor actor;
+    if (is_plain && !domains_are_there()) return true;
+    bool is_like = actor_take(&actor, thread, false) == 0 && actor.is_alike &&
+                   !actor.domain_count;
+    actor_leave(&actor);
+    return is_like;
+}
+
 static int open_of(pid_t thread, const char *what, int flags) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/%s", (long)thread, what);

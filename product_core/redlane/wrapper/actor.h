@@ -25,6 +25,8 @@ struct actor {
 
 extern const struct actor nobody; /* yet */
 
+/* Whether a thread has the rights of this process, and no domain. */
+bool actor_is_like_us(pid_t thread);
 /* `makes`: the mask is wanted. An errno, 0 for success. */
 int actor_take(struct actor *actor, pid_t thread, bool makes);
 /* Also what it walks paths from, for a deed that has the kernel do so. */

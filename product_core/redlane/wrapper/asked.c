@@ -1,4 +1,4 @@
-/* Which system calls change files, and where their arguments say which.
+/* Which system calls change files or read them, and where their arguments say which.
  *
  * Numbers are those of linux/unistd.h, some of which Debian 12 does not have yet. Those
  * of the 32-bit calls of x86_64 and aarch64 machines are written out. */
@@ -9,8 +9,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -109,6 +111,25 @@ static const struct row rows[] = {
         ADD_RULE, 0),
     ROW(SYS_mount, 21, 21, "mount", MOUNTS, STAYS, NONE, 2, NONE, NONE, 3, MOUNT, NONE),
     ROW(430, 430, 430, "fsopen", MOUNTS, STAYS, NONE, 0, NONE, NONE, NONE, MOUNT, NONE),
+    ROW(SYS_unshare, 310, 337, "unshare", DEPARTS, STAYS, NONE, NONE, NONE, NONE, 0, DEPART,
+        NONE),
+    ROW(SYS_clone, 120, 120, "clone", DEPARTS, STAYS, NONE, NONE, NONE, NONE, 0, CLONE, NONE),
+    ROW(SYS_setns, 346, 375, "setns", DEPARTS, STAYS, NONE, NONE, NONE, NONE, NONE, DEPART,
+        NONE),
+    ROW(SYS_chroot, 61, 61, "chroot", DEPARTS, STAYS, NONE, NONE, NONE, NONE, NONE, DEPART,
+        NONE),
+    ROW(SYS_pivot_root, 217, 218, "pivot_root", DEPARTS, STAYS, NONE, NONE, NONE, NONE, NONE,
+        DEPART, NONE),
+    ROW(429, 429, 429, "move_mount", DEPARTS, STAYS, NONE, NONE, NONE, NONE, NONE, DEPART,
+        NONE),
+    ROW(SYS_ptrace, 26, 26, "ptrace", LOOKS_INTO, STAYS, NONE, NONE, NONE, NONE, NONE, ATTACH,
+        1),
+    ROW(SYS_process_vm_readv, 347, 376, "process_vm_readv", LOOKS_INTO, STAYS, NONE, NONE,
+        NONE, NONE, NONE, COPY_MEMORY, 0),
+    ROW(SYS_process_vm_writev, 348, 377, "process_vm_writev", LOOKS_INTO, STAYS, NONE, NONE,
+        NONE, NONE, NONE, COPY_MEMORY, 0),
+    ROW(438, 438, 438, "pidfd_getfd", LOOKS_INTO, STAYS, NONE, NONE, NONE, NONE, NONE,
+        COPY_FILE, 0),
 };
 
 bool asked_times(enum deed deed) {
@@ -143,45 +164,90 @@ static unsigned add(struct sock_filter *to, const struct sock_filter *from, size
     return count;
 }
 
-/* One call's part: the number stands in the accumulator, and does at its end. */
-static unsigned add_row(struct sock_filter *code, int number, const struct asked *asked) {
-    const struct sock_filter whole[] = {
-        UNLESS(number, 1),
-        RETURN(SECCOMP_RET_USER_NOTIF),
-    };
-    const struct sock_filter flagged[] = {
-        UNLESS(number, 6),
+/* Each part of a call: the number stands in the accumulator, and does at its end. */
+static unsigned add_open(struct sock_filter *code, int number, const struct asked *asked,
+                         bool reads) {
+    const struct sock_filter part[] = {
+        UNLESS(number, 8),
         LOAD(WORD(asked->flags)),
         UNLESS_SOME(O_PATH, 1), /* which opens nothing, whatever else it says */
         RETURN(SECCOMP_RET_ALLOW),
         UNLESS_SOME(writing, 1),
         RETURN(SECCOMP_RET_USER_NOTIF),
+        UNLESS_SOME(O_DIRECTORY, 1), /* nothing but names is read there */
         RETURN(SECCOMP_RET_ALLOW),
+        RETURN(reads ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW),
     };
-    const struct sock_filter of_memory[] = {
+    return add(code, part, sizeof part);
+}
+
+static unsigned add_mount(struct sock_filter *code, int number, const struct asked *asked,
+                          bool reads) {
+    const struct sock_filter part[] = {
+        UNLESS(number, 4),
+        LOAD(WORD(asked->flags)),
+        UNLESS_SOME(rearranging, 1),
+        RETURN(reads ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+    };
+    return add(code, part, sizeof part);
+}
+
+static unsigned add_bind_by_memory(struct sock_filter *code, int number) {
+    const struct sock_filter part[] = {
         UNLESS(number, 4),
         LOAD(WORD(0)),
         UNLESS(SOCKETCALL_BIND, 1),
         RETURN(SECCOMP_RET_USER_NOTIF),
         RETURN(SECCOMP_RET_ALLOW),
     };
-    if (asked->change == OPENS && asked->flags != NONE)
-        return add(code, flagged, sizeof flagged);
-    const struct sock_filter of_mount[] = {
+    return add(code, part, sizeof part);
+}
+
+static unsigned add_departure(struct sock_filter *code, int number,
+                              const struct asked *asked) {
+    const struct sock_filter part[] = {
         UNLESS(number, 4),
         LOAD(WORD(asked->flags)),
-        UNLESS_SOME(rearranging, 1),
-        RETURN(SECCOMP_RET_ALLOW),
+        UNLESS_SOME(CLONE_NEWNS | CLONE_NEWUSER, 1),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+        LOAD(offsetof(struct seccomp_data, nr)),
+    };
+    return add(code, part, sizeof part);
+}
+
+static unsigned add_attach(struct sock_filter *code, int number) {
+    const struct sock_filter part[] = {
+        UNLESS(number, 6),
+        LOAD(WORD(0)),
+        UNLESS(PTRACE_ATTACH, 1),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+        UNLESS(PTRACE_SEIZE, 1),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+        LOAD(offsetof(struct seccomp_data, nr)),
+    };
+    return add(code, part, sizeof part);
+}
+
+static unsigned add_row(struct sock_filter *code, int number, const struct asked *asked,
+                        bool reads) {
+    const struct sock_filter whole[] = {
+        UNLESS(number, 1),
         RETURN(SECCOMP_RET_USER_NOTIF),
     };
-    if (asked->deed == MOUNT && asked->flags != NONE)
-        return add(code, of_mount, sizeof of_mount);
-    if (asked->change == BINDS_BY_MEMORY) return add(code, of_memory, sizeof of_memory);
+    bool is_of_reading = asked->change == DEPARTS || asked->change == LOOKS_INTO;
+    bool has_flags = asked->flags != NONE;
+    if (is_of_reading && !reads) return 0;
+    if (asked->change == OPENS && has_flags) return add_open(code, number, asked, reads);
+    if (asked->change == MOUNTS && has_flags) return add_mount(code, number, asked, reads);
+    if (asked->change == BINDS_BY_MEMORY) return add_bind_by_memory(code, number);
+    if (asked->change == DEPARTS && has_flags) return add_departure(code, number, asked);
+    if (asked->deed == ATTACH) return add_attach(code, number);
     return add(code, whole, sizeof whole);
 }
 
 /* What openat2 is to open for is in memory: programs do without. */
-unsigned asked_filter(struct sock_filter *code, bool is_own) {
+unsigned asked_filter(struct sock_filter *code, bool is_own, bool reads) {
     const struct sock_filter unknown[] = {
         UNLESS(OPENAT2, 1),
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
@@ -189,7 +255,7 @@ unsigned asked_filter(struct sock_filter *code, bool is_own) {
     unsigned count = add(code, unknown, sizeof unknown);
     for (size_t i = 0; i < ROWS; i++) {
         int number = is_own ? rows[i].own : rows[i].other;
-        if (number != NONE) count += add_row(code + count, number, &rows[i].asked);
+        if (number != NONE) count += add_row(code + count, number, &rows[i].asked, reads);
     }
     return count;
 }

@@ -1,4 +1,4 @@
-/* Which system calls change files, and where their arguments say which. */
+/* Which system calls change files or read them, and where their arguments say which. */
 #pragma once
 
 #include <linux/filter.h>
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum change {
-    OPENS,    /* a file, for more than reading */
+    OPENS,    /* a file */
     MAKES,    /* a name that is not there */
     MAKES_DIRECTORY,
     REMOVES,  /* a name */
@@ -19,6 +19,8 @@ enum change {
     BINDS_BY_MEMORY, /* the same, its arguments in memory */
     RESTRICTS,       /* none: the caller binds itself */
     MOUNTS,          /* none: a new file system */
+    DEPARTS,         /* none: the caller sees other files by its paths from then on */
+    LOOKS_INTO,      /* none: another process's memory or files */
 };
 
 /* What it does then, if it may. */
@@ -45,6 +47,11 @@ enum deed {
     RESTRICT,
     ADD_RULE,
     MOUNT,
+    DEPART,
+    CLONE,
+    ATTACH,
+    COPY_MEMORY,
+    COPY_FILE,
 };
 
 /* Whether the end of a path is followed where it is a link. */
@@ -69,6 +76,7 @@ bool asked_times(enum deed deed);
 const struct asked *asked_find(const struct seccomp_data *data);
 
 /* Adds to a filter what asks about them, where a number has been loaded; how many
- * instructions that is. `code` has room for ASKED_MOST. */
-enum { ASKED_MOST = 192 };
-unsigned asked_filter(struct sock_filter *code, bool is_own);
+ * instructions that is. `reads`: also about files that are opened for reading, and what
+ * that takes. `code` has room for ASKED_MOST. */
+enum { ASKED_MOST = 320 };
+unsigned asked_filter(struct sock_filter *code, bool is_own, bool reads);

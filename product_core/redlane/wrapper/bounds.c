@@ -134,9 +134,19 @@ static bool is_busy(const struct call *call) {
     return false;
 }
 
+static int judge_hidden(const struct call *call, const struct hidden *hidden,
+                        struct judgement *judgement) {
+    size_t which;
+    if (!hidden_is_touched(hidden, call, &which)) return 0;
+    *judgement = (struct judgement){&hidden_rule, which};
+    return hidden_rule.error;
+}
+
 int bounds_judge(struct call *call, const struct bounds *bounds, struct judgement *judgement) {
     *judgement = (struct judgement){0};
-    int error = is_busy(call) ? EBUSY : judge_kept(call, bounds->kept, judgement);
+    int error = bounds->hidden ? judge_hidden(call, bounds->hidden, judgement) : 0;
+    if (error || call_reads(call)) return error;
+    error = is_busy(call) ? EBUSY : judge_kept(call, bounds->kept, judgement);
     if (error || !bounds->places) return error;
     return judge_places(call, bounds->places, judgement);
 }

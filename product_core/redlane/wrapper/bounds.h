@@ -2,6 +2,7 @@
 #pragma once
 
 #include "call.h"
+#include "hidden.h"
 #include "kept.h"
 #include "places.h"
 
@@ -9,6 +10,7 @@
 struct bounds {
     struct kept *kept;
     struct places *places; /* NULL: everywhere */
+    struct hidden *hidden; /* NULL: nothing is */
 };
 
 /* Why a call is refused, and for which of its spots. */

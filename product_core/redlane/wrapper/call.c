@@ -1,4 +1,4 @@
-/* What a call that changes files asks for.
+/* What a call that changes files or reads them asks for.
  *
  * Memory and links are read once, and where they lead is held from then on: what is
  * judged is what is done. */
@@ -178,6 +178,10 @@ int call_take(struct call *call, const struct asked *asked, const struct seccomp
     if (!call->actor.is_alike || asked->change == BINDS || asked->change == BINDS_BY_MEMORY)
         hold(call);
     return actor_look(&call->actor, find, call);
+}
+
+bool call_reads(const struct call *call) {
+    return call->asked->change == OPENS && !(call->flags & (O_ACCMODE | O_CREAT | O_TRUNC));
 }
 
 void call_leave(struct call *call) {

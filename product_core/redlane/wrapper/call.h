@@ -1,4 +1,4 @@
-/* A call under way that changes files: what it asks for, read once. */
+/* A call under way that changes files or reads them: what it asks for, read once. */
 #pragma once
 
 #include <stdint.h>
@@ -30,3 +30,5 @@ void call_clear(struct call *call);
 int call_take(struct call *call, const struct asked *asked, const struct seccomp_data *data,
               pid_t thread);
 void call_leave(struct call *call);
+/* Whether it opens a file for nothing but reading. */
+bool call_reads(const struct call *call);

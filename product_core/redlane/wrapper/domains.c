@@ -230,6 +230,13 @@ static void mark_above(struct process process, bool *holds) {
     }
 }
 
+bool domains_are_there(void) {
+    pthread_mutex_lock(&lock);
+    bool are = count > 0;
+    pthread_mutex_unlock(&lock);
+    return are;
+}
+
 size_t domains_of(pid_t thread, int rulesets[MOST_DOMAINS]) {
     struct process own, process;
     bool holds[REMEMBERED] = {false};

@@ -1,6 +1,7 @@
 /* Landlock domains that programs of the session put on themselves. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -12,6 +13,9 @@ int domains_add(pid_t thread, int number, unsigned flags);
 
 /* A thread is about to add to a ruleset: the same. */
 int domains_check(pid_t thread, int number);
+
+/* Whether there is one at all. */
+bool domains_are_there(void);
 
 /* The rulesets that hold a thread, the first first, to be closed; how many. More than
  * there is room for: it cannot be told. */

@@ -22,6 +22,8 @@
 #include "bytes.h"
 #include "images.h"
 #include "message.h"
+#include "owner.h"
+#include "peeking.h"
 #include "previews.h"
 #include "processes.h"
 #include "secure.h"
@@ -236,6 +238,12 @@ void execs_take_answers(struct execs *execs) {
     }
 }
 
+/* Whether a program that owns something does so by itself, and nobody looks into it. */
+static bool is_safe_owner(const struct execs *execs, pid_t process) {
+    if (!execs->owners || !owner_may_be(execs->owners, process)) return true;
+    return peeking_is_over() && secure_owner(process);
+}
+
 /* A new program stands and has not run. */
 static void has_started(struct execs *execs, struct start *start) {
     struct started started;
@@ -243,7 +251,7 @@ static void has_started(struct execs *execs, struct start *start) {
     struct starter by = start->by;
     if (!images_identify(execs->images, process, &started)) {
         end(execs, process, "what it has started cannot be told");
-    } else if (started.image == IMAGE_OTHER && !secure_owner(execs->owners, process)) {
+    } else if (started.image == IMAGE_OTHER && !is_safe_owner(execs, process)) {
         end(execs, process, "others could have it show what only it may read");
     } else if (started.image == IMAGE_GUARDED &&
                process_filters(process) != execs->filters) {

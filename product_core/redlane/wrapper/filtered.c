@@ -73,8 +73,8 @@ static struct page *shared_page(void) {
     return page;
 }
 
-/* Takes the leash's own filter; `asks`: also about calls that change files. */
-struct filtered *filtered_leash(enum asks asks) {
+/* Takes the leash's own filter. */
+struct filtered *filtered_leash(struct asks asks) {
     struct filtered *filtered = allocate(sizeof *filtered);
     *filtered = (struct filtered){.socket = -1, .program = leash_filter(asks)};
     filtered->page = shared_page();

@@ -9,7 +9,7 @@
 
 struct filtered;
 
-struct filtered *filtered_leash(enum asks asks);
+struct filtered *filtered_leash(struct asks asks);
 struct filtered *filtered_receive(int socket);
 pid_t filtered_fork(void);
 void filtered_load(const struct filtered *filtered);

@@ -1,52 +1,45 @@
-/* Answers for the calls that the leash has told: none of them changes what is kept.
+/* Answers for the calls that the leash has told: none of them changes what is kept, or
+ * reads what is hidden.
  *
  * Each is done here, in its caller's place, on what was looked at: there is nothing in
  * between that a thread of the caller could change. Starts of programs are passed on
  * (execs.c).
- *
- * To look at a file may take as long as its file system likes, which the session itself
- * may serve. So there is one thread more than there are calls, up to a bound. */
+ */
 #define _GNU_SOURCE
 #include "keeper.h"
 
+#include "apart.h"
 #include "binding.h"
 #include "bytes.h"
 #include "bounds.h"
 #include "complaint.h"
+#include "crew.h"
 #include "domains.h"
 #include "doing.h"
 #include "filtered.h"
 #include "message.h"
 #include "opening.h"
+#include "peeking.h"
+#include "pipes.h"
 #include "proc.h"
 #include "processes.h"
+#include "reading.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* So many threads at most, as there are descriptors for; some are left for what is no
- * call. */
-enum {
-    MOST_THREADS = 512,
-    FEWEST_THREADS = 8,
-    DESCRIPTORS = 32, /* of a call */
-    DESCRIPTORS_LEFT = 512,
-    STACK = 512 * 1024,
-    MOST_LOOKS = 8,
-    PATIENCE_SECONDS = 5,
-};
+enum { MOST_LOOKS = 8, PATIENCE_SECONDS = 5 };
 
 #define OVERLAY "overlay"
 
@@ -54,8 +47,8 @@ struct keeper {
     int listener, starts;
     const struct bounds *bounds;
     const struct daemon *daemon;
-    int most_threads;
-    atomic_int idle, threads, waiting;
+    int most_waiting;
+    atomic_int waiting;
     pthread_rwlock_t names;
 };
 
@@ -78,8 +71,6 @@ static bool is_asking(const struct asking *asking) {
     return ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asking->id) == 0;
 }
 
-/* ---- the threads ---- */
-
 static void respond(const struct asking *asking, int value, int error) {
     struct seccomp_notif_resp answer = {
         .id = asking->id, .val = value, .error = -error};
@@ -91,10 +82,10 @@ static void respond(const struct asking *asking, int value, int error) {
 /* The number that the caller has it by, or an errno below zero. Two steps: where one call
  * does both and this process is frozen in the middle of it, the kernel answers the caller
  * without the file. */
-static int hand_over(const struct asking *asking, const struct call *call) {
+static int hand_over(const struct asking *asking, int file, uint64_t flags) {
     struct seccomp_notif_addfd handed = {.id = asking->id,
-                                         .srcfd = (uint32_t)call->file,
-                                         .newfd_flags = call->flags & O_CLOEXEC};
+                                         .srcfd = (uint32_t)file,
+                                         .newfd_flags = flags & O_CLOEXEC};
     int number;
     do number = ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &handed);
     while (number < 0 && errno == EINTR);
@@ -107,7 +98,7 @@ static int open_file(struct keeper *keeper, struct call *call, const struct aski
     bool is_pipe = spot->object >= 0 && S_ISFIFO(spot->about.st_mode);
     int error = ENFILE;
     if (!is_pipe) return opening_do(call, is_wanted, asking);
-    if (atomic_fetch_add(&keeper->waiting, 1) < keeper->most_threads / 2)
+    if (atomic_fetch_add(&keeper->waiting, 1) < keeper->most_waiting)
         error = opening_do(call, is_wanted, asking);
     atomic_fetch_sub(&keeper->waiting, 1);
     return error;
@@ -169,11 +160,27 @@ static int hold_names(struct keeper *keeper, const struct asked *asked) {
     return pthread_rwlock_timedwrlock(&keeper->names, &until) == 0 ? 0 : EBUSY;
 }
 
+/* Opens what lies open before everybody; false: the call has to be looked at. */
+static bool read_at_once(const struct asking *asking, const struct seccomp_notif *notification,
+                         const struct asked *asked) {
+    const struct seccomp_data *data = &notification->data;
+    const struct hidden *hidden = asking->keeper->bounds->hidden;
+    int file;
+    if (!hidden || !reading_is(asked, data)) return false;
+    int error = reading_open(hidden, asked, data, asking->thread, &file);
+    if (error == READING_UNSURE) return false;
+    int number = error ? -error : hand_over(asking, file, data->args[(int)asked->flags]);
+    if (!error) close(file); /* before the caller goes on, as ever */
+    respond(asking, number < 0 ? 0 : number, number < 0 ? -number : 0);
+    return true;
+}
+
 static void keep(struct keeper *keeper, const struct seccomp_notif *notification,
                  const struct asked *asked) {
     struct asking asking = {keeper, notification->id, (pid_t)notification->pid};
     struct call call;
     bool again = false;
+    if (read_at_once(&asking, notification, asked)) return;
     for (int looks = 0; looks == 0 || (again && looks < MOST_LOOKS); looks++) {
         struct judgement judgement = {0};
         int error = hold_names(keeper, asked);
@@ -185,116 +192,103 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
         if (is_held) pthread_rwlock_unlock(&keeper->names);
         again = has_changed(&call, error) && looks + 1 < MOST_LOOKS;
         if (judgement.rule) refuse_call(&asking, &call, &judgement);
-        int number = call.file < 0 ? -error : hand_over(&asking, &call);
+        int number = call.file < 0 ? -error : hand_over(&asking, call.file, call.flags);
         call_leave(&call); /* before the caller goes on: it may be what keeps it busy */
         if (!judgement.rule && !again)
             respond(&asking, number < 0 ? 0 : number, number < 0 ? -number : 0);
     }
 }
 
+/* The kernel does what the caller asks for; or it fails. */
+static void let_go_on(const struct asking *asking, int error) {
+    struct seccomp_notif_resp answer = {.id = asking->id,
+                                        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    if (error) respond(asking, 0, error);
+    else ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
 /* The caller is held by its own rules from then on, and so is what is done for it. */
 static void let_restrict(const struct asking *asking, const struct seccomp_data *data,
                          enum deed deed) {
-    struct seccomp_notif_resp answer = {.id = asking->id,
-                                        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     int number = (int)data->args[0];
     int error = deed == ADD_RULE ? domains_check(asking->thread, number)
                                  : domains_add(asking->thread, number, (unsigned)data->args[1]);
-    if (error) respond(asking, 0, error);
-    else ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+    let_go_on(asking, error);
+}
+
+/* Who makes another the child of its own parent is refused it by the filter, which asks
+ * instead where the child departs too. */
+static void let_depart(const struct asking *asking, const struct seccomp_data *data,
+                       enum deed deed) {
+    apart_note();
+    let_go_on(asking, deed == CLONE && data->args[0] & CLONE_PARENT ? EPERM : 0);
+}
+
+static void let_look_into(const struct asking *asking, const struct seccomp_data *data,
+                          const struct asked *asked) {
+    int error = peeking_take(asking->thread, asked, data);
+    struct refusal refusal = {&hidden_rule, asking->thread, asked->name, "another process"};
+    if (error) report_refused(asking->keeper->daemon, &refusal);
+    let_go_on(asking, error);
 }
 
 /* What an overlay has below may be anything: none is mounted. Where a thread exchanges the
  * word meanwhile there is one, in which nothing is changed. */
 static void let_mount(const struct asking *asking, const struct seccomp_data *data,
                       const struct asked *asked) {
-    struct seccomp_notif_resp answer = {.id = asking->id,
-                                        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     char kind[sizeof OVERLAY];
     const struct caller caller = {.thread = asking->thread};
     uint64_t at = data->args[(int)asked->path];
-    bool is_overlay = caller_string(&caller, at, kind, sizeof kind) == 0 &&
+    bool is_overlay = at && caller_string(&caller, at, kind, sizeof kind) == 0 &&
                       strcmp(kind, OVERLAY) == 0;
     struct refusal refusal = {&kept_rule, asking->thread, asked->name, OVERLAY};
-    if (!is_overlay) {
-        ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-        return;
-    }
-    report_refused(asking->keeper->daemon, &refusal);
-    respond(asking, 0, kept_rule.error);
+    apart_note();
+    if (is_overlay) report_refused(asking->keeper->daemon, &refusal);
+    let_go_on(asking, is_overlay ? kept_rule.error : 0);
 }
 
-static void take(struct keeper *keeper, const struct seccomp_notif *notification) {
-    const struct asked *asked = asked_find(&notification->data);
+static void take(void *about, const void *call) {
+    struct keeper *keeper = about;
+    const struct seccomp_notif *notification = call;
+    const struct seccomp_data *data = &notification->data;
+    const struct asked *asked = asked_find(data);
     pid_t thread = (pid_t)notification->pid;
-    if (asked && asked->change == RESTRICTS)
-        let_restrict(&(struct asking){keeper, notification->id, thread}, &notification->data,
-                     asked->deed);
-    else if (asked && asked->change == MOUNTS)
-        let_mount(&(struct asking){keeper, notification->id, thread}, &notification->data, asked);
-    else if (asked) keep(keeper, notification, asked);
-    else if (!filtered_pass_on(keeper->starts, notification->id, thread))
-        respond(&(struct asking){keeper, notification->id, thread}, 0, EACCES);
+    const struct asking asking = {keeper, notification->id, thread};
+    if (!asked) {
+        if (!filtered_pass_on(keeper->starts, notification->id, thread))
+            respond(&asking, 0, EACCES);
+        return;
+    }
+    switch (asked->change) {
+    case RESTRICTS: let_restrict(&asking, data, asked->deed); break;
+    case MOUNTS: let_mount(&asking, data, asked); break;
+    case DEPARTS: let_depart(&asking, data, asked->deed); break;
+    case LOOKS_INTO: let_look_into(&asking, data, asked); break;
+    default: keep(keeper, notification, asked);
+    }
 }
 
 /* Waits for a call; false once there will be none. */
-static bool receive(const struct keeper *keeper, struct seccomp_notif *notification) {
+static bool receive(void *about, void *call) {
+    const struct keeper *keeper = about;
     struct pollfd listener = {.fd = keeper->listener};
     for (;;) {
-        memset(notification, 0, sizeof *notification); /* or it is EINVAL */
-        if (ioctl(keeper->listener, SECCOMP_IOCTL_NOTIF_RECV, notification) == 0)
-            return true;
+        memset(call, 0, sizeof(struct seccomp_notif)); /* or it is EINVAL */
+        if (ioctl(keeper->listener, SECCOMP_IOCTL_NOTIF_RECV, call) == 0) return true;
         if (errno != EINTR && errno != ENOENT) return false;
-        if (poll(&listener, 1, 0) == 1) return false;
+        if (poll(&listener, 1, 0) == 1 && !(listener.revents & POLLIN)) return false;
     }
 }
 
-static void add_thread(struct keeper *keeper);
-
-static void *serve(void *argument) {
-    struct keeper *keeper = argument;
-    struct seccomp_notif notification;
-    actor_prepare_thread();
-    while (receive(keeper, &notification)) {
-        if (atomic_fetch_sub(&keeper->idle, 1) == 1) add_thread(keeper);
-        take(keeper, &notification);
-        atomic_fetch_add(&keeper->idle, 1);
-    }
-    return NULL;
-}
-
-/* Signals are for the main thread; that a reader has gone is an error, and no signal. */
-static void add_thread(struct keeper *keeper) {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    if (atomic_load(&keeper->threads) >= keeper->most_threads) return;
-    atomic_fetch_add(&keeper->threads, 1);
-    atomic_fetch_add(&keeper->idle, 1);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, &attributes, serve, keeper) != 0) {
-        atomic_fetch_sub(&keeper->threads, 1);
-        atomic_fetch_sub(&keeper->idle, 1);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-}
-
-static int most_threads(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < DESCRIPTORS_LEFT)
-        return FEWEST_THREADS;
-    rlim_t most = (limit.rlim_cur - DESCRIPTORS_LEFT) / DESCRIPTORS;
-    if (most > MOST_THREADS) return MOST_THREADS;
-    return most < FEWEST_THREADS ? FEWEST_THREADS : (int)most;
+static bool is_more(void *about) {
+    const struct keeper *keeper = about;
+    struct pollfd listener = {.fd = keeper->listener, .events = POLLIN};
+    return poll(&listener, 1, 0) == 1 && listener.revents & POLLIN;
 }
 
 /* The socket over which starts of programs are passed on. */
 int keeper_start(int listener, const struct bounds *bounds, const struct daemon *daemon) {
+    static struct crew_work work = {NULL, receive, is_more, take, sizeof(struct seccomp_notif)};
     int ends[2];
     struct keeper *keeper = allocate(sizeof *keeper);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -303,13 +297,14 @@ int keeper_start(int listener, const struct bounds *bounds, const struct daemon 
                               .starts = ends[0],
                               .bounds = bounds,
                               .daemon = daemon,
-                              .most_threads = most_threads()};
+                              .most_waiting = crew_most() / 2};
     pthread_rwlock_init(&keeper->names, NULL);
     actor_prepare();
     proc_prepare();
     walk_prepare();
-    /* Some at once: there may be no room for more processes later. */
-    for (int i = 0; i < FEWEST_THREADS; i++) add_thread(keeper);
-    if (!atomic_load(&keeper->threads)) refuse("the session cannot be supervised: no thread");
+    apart_prepare();
+    pipes_prepare();
+    work.about = keeper;
+    crew_start(&work);
     return ends[1];
 }

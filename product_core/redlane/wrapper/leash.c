@@ -56,6 +56,15 @@ enum {
     OTHER_SECCOMP = OF_OTHER(354, 383),
     OTHER_FANOTIFY_INIT = OF_OTHER(338, 367),
     OTHER_QUOTACTL = 131,
+    OTHER_UNSHARE = OF_OTHER(310, 337),
+    OTHER_SETNS = OF_OTHER(346, 375),
+    OTHER_PERF_EVENT_OPEN = OF_OTHER(336, 364),
+    OTHER_BPF = OF_OTHER(357, 386),
+    OTHER_INIT_MODULE = 128,
+    OTHER_FINIT_MODULE = OF_OTHER(350, 379),
+    OTHER_KEXEC_LOAD = OF_OTHER(283, 347),
+    OTHER_IOPL = OF_OTHER(110, -1),
+    OTHER_IOPERM = OF_OTHER(101, -1),
     NO_CALL = -1,
 };
 
@@ -151,9 +160,11 @@ enum {
         RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW)
 
 /* The supervisor looks into what calls: that it can, stays so. To forbid it succeeds,
- * and changes nothing. */
+ * and changes nothing. Nor does a program say that it is another one, which it could in
+ * a namespace of users. */
 #define CLOSING \
-    LOAD(args[0]), IF(PR_SET_DUMPABLE, SECCOMP_RET_ERRNO | 0), RETURN(SECCOMP_RET_ALLOW)
+    LOAD(args[0]), IF(PR_SET_DUMPABLE, SECCOMP_RET_ERRNO | 0), \
+        IF(PR_SET_MM, SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW)
 
 /* A core file lies where the process is: the limit stays at none. To raise it succeeds,
  * and changes nothing; prlimit has the address of a new one where there is one. */
@@ -168,6 +179,25 @@ enum {
     SKIP_UNLESS(setrlimit, 4), CORE, SKIP_UNLESS(prlimit, 8), CORE_AT, \
         IF(quotactl, SECCOMP_RET_ERRNO | EPERM), IF(QUOTACTL_FD, SECCOMP_RET_ERRNO | EPERM)
 
+/* In namespaces of its own a session has other rights and other names. */
+#define IF_SPACES(spaces) \
+    LOAD(args[0]), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (spaces), 0, 1), \
+        RETURN(SECCOMP_RET_ERRNO | EPERM), LOAD(nr)
+#define HERE_ONLY(clone, unshare, setns) \
+    SKIP_UNLESS(clone, 4), IF_SPACES(SPACES), SKIP_UNLESS(unshare, 4), \
+        IF_SPACES(SPACES | NEW_TIME), IF(setns, SECCOMP_RET_ERRNO | EPERM)
+
+/* Where not all may be read: what sees into other programs, or past the kernel. */
+#define BLIND(perf_event_open, bpf, init_module, finit_module, kexec_load, kexec_file_load, \
+              iopl, ioperm, fanotify_init) \
+    IF(perf_event_open, SECCOMP_RET_ERRNO | EPERM), IF(bpf, SECCOMP_RET_ERRNO | EPERM), \
+        IF(init_module, SECCOMP_RET_ERRNO | EPERM), \
+        IF(finit_module, SECCOMP_RET_ERRNO | EPERM), \
+        IF(kexec_load, SECCOMP_RET_ERRNO | EPERM), \
+        IF(kexec_file_load, SECCOMP_RET_ERRNO | EPERM), \
+        IF(iopl, SECCOMP_RET_ERRNO | EPERM), IF(ioperm, SECCOMP_RET_ERRNO | EPERM), \
+        IF(fanotify_init, SECCOMP_RET_ERRNO | EPERM)
+
 /* Who has a filter's listener answers in place of this session's supervisor, once that is
  * gone. */
 #define LISTENING \
@@ -180,7 +210,7 @@ enum {
     LOAD(args[1]), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE, 0, 1), \
         RETURN(SECCOMP_RET_ERRNO | EPERM), RETURN(SECCOMP_RET_ALLOW)
 
-/* REQUEST is 56 instructions, the others are 4. */
+/* REQUEST is 56 instructions, CLOSING 6, the others are 4. */
 #define HELD(execve, execveat, ioctl, clone, prctl, fcntl, fcntl64, prlimit, acct, \
              open_by_handle, seccomp, fanotify_init) \
     IF(execve, SECCOMP_RET_USER_NOTIF), IF(execveat, SECCOMP_RET_USER_NOTIF), \
@@ -189,7 +219,7 @@ enum {
         IF(SETXATTRAT, SECCOMP_RET_ERRNO | ENOSYS), \
         IF(REMOVEXATTRAT, SECCOMP_RET_ERRNO | ENOSYS), \
         IF(FILE_SETATTR, SECCOMP_RET_ERRNO | ENOSYS), SKIP_UNLESS(clone, 4), SIBLING, \
-        SKIP_UNLESS(prctl, 4), CLOSING, SKIP_UNLESS(ioctl, 56), REQUEST, \
+        SKIP_UNLESS(prctl, 6), CLOSING, SKIP_UNLESS(ioctl, 56), REQUEST, \
         SKIP_UNLESS(fcntl, 4), LEASE, SKIP_UNLESS(fcntl64, 4), LEASE, \
         SKIP_UNLESS(prlimit, 4), LIMIT, IF(acct, SECCOMP_RET_ERRNO | EPERM), \
         IF(open_by_handle, SECCOMP_RET_ERRNO | EPERM), SKIP_UNLESS(seccomp, 4), \
@@ -198,22 +228,40 @@ enum {
 
 enum { X32_CALLS = 0x40000000 };
 
-#define COUNT(code) (sizeof(code) / sizeof *(code))
+#if defined(__x86_64__)
+enum { OWN_IOPL = SYS_iopl, OWN_IOPERM = SYS_ioperm };
+#else
+enum { OWN_IOPL = NO_CALL, OWN_IOPERM = NO_CALL };
+#endif
 
-static struct sock_filter code[2 * (ASKED_MOST + 160)];
+/* Kinds of namespaces. */
+enum {
+    SPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+             CLONE_NEWPID | CLONE_NEWNET,
+    NEW_TIME = 0x80,
+};
+
+#define COUNT(code) (sizeof(code) / sizeof *(code))
+#define PART(code) {code, COUNT(code)}
+
+static struct sock_filter code[2 * (ASKED_MOST + 192)];
 static unsigned length;
 
 static void add(const struct sock_filter *from, size_t count) {
     for (size_t i = 0; i < count; i++) code[length++] = from[i];
 }
 
+struct part {
+    const struct sock_filter *code;
+    size_t count;
+};
+
 struct held {
-    const struct sock_filter *placed, *always;
-    size_t placed_count, always_count;
+    struct part here, blind, placed, always;
 };
 
 /* Adds what holds for one set of numbers, and the test for it in front. */
-static void add_machine(unsigned machine, const struct held *held, enum asks asks) {
+static void add_machine(unsigned machine, const struct held *held, struct asks asks) {
     static const struct sock_filter number[] = {LOAD(nr)}, rest[] = {RETURN(SECCOMP_RET_ALLOW)};
     const struct sock_filter test[] = {
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0),
@@ -222,15 +270,17 @@ static void add_machine(unsigned machine, const struct held *held, enum asks ask
     add(test, COUNT(test));
     unsigned from = length;
     add(number, COUNT(number));
-    if (asks != ASKS_STARTS)
-        length += asked_filter(code + length, machine == MACHINE);
-    if (asks == ASKS_PLACES) add(held->placed, held->placed_count);
-    add(held->always, held->always_count);
+    if (asks.reads) add(held->blind.code, held->blind.count);
+    if (asks.is_here) add(held->here.code, held->here.count);
+    if (asks.files || asks.reads)
+        length += asked_filter(code + length, machine == MACHINE, asks.reads);
+    if (asks.places || asks.reads) add(held->placed.code, held->placed.count);
+    add(held->always.code, held->always.count);
     add(rest, COUNT(rest));
     code[from - 1].k = length - from;
 }
 
-struct sock_fprog leash_filter(enum asks asks) {
+struct sock_fprog leash_filter(struct asks asks) {
     static const struct sock_filter own[] = {
         SKIP_BELOW(X32_CALLS, 1), /* x86_64's other calls; aarch64 has none as high */
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
@@ -247,9 +297,21 @@ struct sock_fprog leash_filter(enum asks asks) {
         PLACED(SYS_setrlimit, SYS_prlimit64, SYS_quotactl)};
     static const struct sock_filter other_placed[] = {
         PLACED(OTHER_SETRLIMIT, OTHER_PRLIMIT, OTHER_QUOTACTL)};
-    static const struct held own_held = {own_placed, own, COUNT(own_placed), COUNT(own)},
-                             other_held = {other_placed, other, COUNT(other_placed),
-                                           COUNT(other)};
+    static const struct sock_filter own_here[] = {
+        HERE_ONLY(SYS_clone, SYS_unshare, SYS_setns)};
+    static const struct sock_filter other_here[] = {
+        HERE_ONLY(OTHER_CLONE, OTHER_UNSHARE, OTHER_SETNS)};
+    static const struct sock_filter own_blind[] = {
+        BLIND(SYS_perf_event_open, SYS_bpf, SYS_init_module, SYS_finit_module, SYS_kexec_load,
+              SYS_kexec_file_load, OWN_IOPL, OWN_IOPERM,
+              SYS_fanotify_init)};
+    static const struct sock_filter other_blind[] = {
+        BLIND(OTHER_PERF_EVENT_OPEN, OTHER_BPF, OTHER_INIT_MODULE, OTHER_FINIT_MODULE,
+              OTHER_KEXEC_LOAD, OF_OTHER(NO_CALL, 401), OTHER_IOPL,
+              OTHER_IOPERM, OTHER_FANOTIFY_INIT)};
+    static const struct held own_held = {PART(own_here), PART(own_blind), PART(own_placed), PART(own)},
+                             other_held = {PART(other_here), PART(other_blind),
+                                           PART(other_placed), PART(other)};
     static const struct sock_filter arch[] = {LOAD(arch)},
                                     neither[] = {RETURN(SECCOMP_RET_KILL_PROCESS)};
     length = 0;

@@ -4,12 +4,14 @@
 #include <linux/filter.h>
 #include <stdbool.h>
 
-/* What a session's supervisor is asked about: each has what the one before has. */
-enum asks {
-    ASKS_STARTS, /* of programs */
-    ASKS_FILES,  /* and calls that change files */
-    ASKS_PLACES, /* nothing changes them past that */
+/* What a session's supervisor is asked about beside the starts of programs, and what is
+ * refused. */
+struct asks {
+    bool files;   /* calls that change files */
+    bool places;  /* nothing changes them past that */
+    bool reads;   /* files that are opened for reading */
+    bool is_here; /* it enters no namespaces */
 };
 
-struct sock_fprog leash_filter(enum asks asks);
+struct sock_fprog leash_filter(struct asks asks);
 void leash_put_on(void);

@@ -13,13 +13,28 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { LISTMOUNT = 458, AT_ONCE = 512, UNIQUE_NUMBER = 0x4000 };
+enum { STATMOUNT = 457, LISTMOUNT = 458, AT_ONCE = 512, UNIQUE_NUMBER = 0x4000 };
+
+/* As in linux/mount.h of Linux 6.11. */
+enum { TELL_DEVICE = 1, TELL_ROOT = 8 };
+
+struct told {
+    uint32_t size, options;
+    uint64_t mask;
+    uint32_t device_major, device_minor;
+    uint64_t others[10];
+    uint32_t root, point; /* where they begin in the text */
+    uint64_t more[50];
+    char text[2 * PATH_MAX];
+};
+
 
 static struct bytes numbers, devices; /* of uint64_t; of dev_t */
 static unsigned kind = STATX_MNT_ID;  /* of the numbers */
@@ -70,13 +85,22 @@ static uint64_t number_of(int file) {
     return statx(file, "", AT_EMPTY_PATH, kind, &about) == 0 ? about.stx_mnt_id : 0;
 }
 
-/* Whether a file is reached through a mount that was there before. */
-bool mounts_are_old(int file) {
-    const uint64_t *each = (const uint64_t *)numbers.data, number = number_of(file);
+uint64_t mounts_look(int file, struct statx *about) {
+    return statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS | kind, about) == 0
+               ? about->stx_mnt_id
+               : 0;
+}
+
+/* Whether a mount was there before, by its number. */
+bool mounts_have(uint64_t number) {
+    const uint64_t *each = (const uint64_t *)numbers.data;
     for (size_t i = 0; number && i < numbers.length / sizeof *each; i++)
         if (each[i] == number) return true;
     return false;
 }
+
+/* Whether a file is reached through a mount that was there before. */
+bool mounts_are_old(int file) { return mounts_have(number_of(file)); }
 
 /* The number of a file's mount by which mountinfo has it; 0: nobody knows. */
 uint64_t mounts_number(int file) {
@@ -89,6 +113,33 @@ bool mounts_is_root(int file) {
     struct statx about;
     return statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &about) == 0 &&
            about.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* Of a thread's namespace of mounts; 0: the kernel does not tell. */
+static uint64_t namespace_of(pid_t thread) {
+    char path[64];
+    uint64_t number = 0;
+    snprintf(path, sizeof path, "/proc/%ld/ns/mnt", (long)thread);
+    int space = open(path, O_RDONLY | O_CLOEXEC);
+    if (space >= 0 && ioctl(space, _IOR(0xb7, 5, uint64_t), &number) != 0) number = 0;
+    if (space >= 0) close(space);
+    return number;
+}
+
+bool mounts_tell_root(pid_t thread, int file, char root[PATH_MAX], dev_t *device) {
+    struct told told = {0};
+    const struct {
+        uint32_t size, spare;
+        uint64_t mount, wanted, space;
+    } request = {sizeof request, 0, number_of(file), TELL_DEVICE | TELL_ROOT,
+                 namespace_of(thread)};
+    if (kind != UNIQUE_NUMBER || !request.space ||
+        syscall(STATMOUNT, &request, &told, sizeof told, 0) != 0 ||
+        (told.mask & request.wanted) != request.wanted || told.root >= sizeof told.text)
+        return false;
+    *device = makedev(told.device_major, told.device_minor);
+    snprintf(root, PATH_MAX, "%s", told.text + told.root);
+    return *root == '/';
 }
 
 /* Whether two files are reached through the same mount. */

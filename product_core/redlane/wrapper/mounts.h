@@ -1,15 +1,24 @@
 /* The mounts that were there before a session: of the others it may have made each. */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
 void mounts_note(void);
 bool mounts_are_old(int file);
+/* Looks at a file, and at by which mount it is reached: its number; 0: that cannot be told.
+ * By that it is told whether the mount is old. */
+uint64_t mounts_look(int file, struct statx *about);
+bool mounts_have(uint64_t number);
 uint64_t mounts_number(int file);
 bool mounts_is_root(int file);
+/* What a file's mount is the root of within its file system, as a thread's namespace has
+ * it, and the device; false: the kernel does not tell (Linux 6.11). */
+bool mounts_tell_root(pid_t thread, int file, char root[PATH_MAX], dev_t *device);
 bool mounts_are_same(int one, int other);
 bool mounts_root_born(int file, struct timespec *born);
 bool mounts_hide(pid_t process, int file);

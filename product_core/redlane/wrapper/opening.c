@@ -1,4 +1,4 @@
-/* Opens a file for more than reading in its caller's place.
+/* Opens a file in its caller's place.
  *
  * What was judged is opened: a name in the directory that is held, without links and
  * without what may have been mounted there since; or, where it has no name or another
@@ -11,6 +11,7 @@
 
 #include "devices.h"
 #include "mounts.h"
+#include "pipes.h"
 #include "proc.h"
 
 #include <errno.h>
@@ -22,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -146,8 +146,10 @@ static bool is_of_others(const struct call *call) {
     pid_t thread = call->caller.thread;
     if (spot->object < 0 || !S_ISREG(spot->about.st_mode) || !proc_has(spot->object))
         return false;
-    if (spot->parent < 0 || is_mounted(spot)) return true;
+    if (spot->parent < 0 || is_mounted(spot))
+        return !call_reads(call) || !proc_is_told_to_all(spot->object);
     if (strcmp(spot->name, "mem") == 0) return !proc_is_own(spot->parent, thread);
+    if (call_reads(call) && proc_tells_all(spot->name)) return false;
     return proc_is_process(spot->parent) &&
            !proc_is_open_to(spot->parent, thread, call->caller.is_bound);
 }
@@ -166,6 +168,15 @@ static bool is_setting(const struct spot *spot) {
     return spot->parent >= 0 && proc_has(spot->parent) && !proc_is_process(spot->parent);
 }
 
+/* Whether it is one of networks. */
+static bool is_of_net(const struct spot *spot) {
+    char link[OWN_PATH], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->parent);
+    ssize_t length = readlink(link, path, sizeof path - 2);
+    snprintf(path + (length > 0 ? length : 0), 2, "/");
+    return length <= 0 || strstr(path, "/net/");
+}
+
 static bool is_device(const struct spot *spot, unsigned device_major, unsigned device_minor) {
     return spot->object >= 0 && S_ISCHR(spot->about.st_mode) &&
            major(spot->about.st_rdev) == device_major &&
@@ -173,10 +184,11 @@ static bool is_device(const struct spot *spot, unsigned device_major, unsigned d
 }
 
 /* Settings, and tunnels, are those of the namespaces of whoever opens them: from here
- * they would be the machine's. */
+ * they would be the machine's. To read, those of networks differ. */
 static bool is_of_machine(const struct call *call) {
     const struct spot *spot = &call->spots[0];
     if (is_device(spot, MISC_MAJOR, TUN_MINOR)) return is_apart(call, "net");
+    if (call_reads(call)) return is_setting(spot) && is_of_net(spot) && is_apart(call, "net");
     return is_setting(spot) && (is_apart(call, "net") || is_apart(call, "user") ||
                                 is_apart(call, "ipc") || is_apart(call, "uts") ||
                                 is_apart(call, "pid") || is_apart(call, "cgroup"));
@@ -245,36 +257,26 @@ static int open_own_terminal(struct opening *opening) {
                                          : open_terminal(opening, theirs);
 }
 
-/* Whether somebody has opened the other end of a pipe, or may have. */
-static void await_opening(int watch) {
-    struct pollfd opened = {.fd = watch, .events = POLLIN};
-    char events[4096];
-    if (poll(&opened, 1, LOOK_MILLISECONDS) == 1 &&
-        read(watch, events, sizeof events) < 0) { /* it is looked at again anyway */
-    }
+static int open_again(void *opening) { return open_as_caller(opening); }
+
+static int open_for_a_while(void *opening) { return pipe_for_a_while(open_it, opening); }
+
+static int open_reading(void *argument) {
+    struct opening *opening = argument;
+    return actor_do(&opening->call->actor, open_for_a_while, opening);
 }
 
-/* A pipe is opened for writing once somebody reads: this never waits in the kernel, and
+/* A pipe is opened once the other end is, too: this never waits in the kernel for long, and
  * looks now and then whether the caller still does. */
 static int open_pipe(struct opening *opening, bool (*is_wanted)(const void *),
                      const void *about) {
-    char link[OWN_PATH];
     bool waits = !(opening->flags & O_NONBLOCK);
+    uint64_t ends = opening->flags & O_ACCMODE;
+    if (!waits || ends == O_RDWR) return open_as_caller(opening);
+    if (ends == O_RDONLY) return pipe_open_reading(open_reading, opening, is_wanted, about);
     opening->flags |= O_NONBLOCK;
-    int error = open_as_caller(opening);
-    if (!waits) return error;
-    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    snprintf(link, sizeof link, "/proc/self/fd/%d", opening->call->spots[0].object);
-    if (watch >= 0 && inotify_add_watch(watch, link, IN_OPEN) < 0) {
-        close(watch);
-        watch = -1;
-    }
-    for (bool again = false; error == ENXIO; again = true) {
-        if (again) await_opening(watch);
-        if (!is_wanted(about)) error = EINTR;
-        else error = open_as_caller(opening);
-    }
-    if (watch >= 0) close(watch);
+    int error = pipe_open_writing(open_again, opening, opening->call->spots[0].object,
+                                  is_wanted, about);
     if (!error) fcntl(opening->file, F_SETFL, (int)opening->flags & ~O_NONBLOCK);
     return error;
 }

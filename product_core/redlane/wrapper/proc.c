@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -25,6 +26,49 @@ enum { STATUS = 16 * 1024, DEEPEST = 40, PROC_ROOT = 1, MOST_ANCESTORS = 4096 };
 bool proc_has(int directory) {
     struct statfs about;
     return fstatfs(directory, &about) != 0 || about.f_type == PROC_SUPER_MAGIC;
+}
+
+static bool is_one_of(const char *name, const char *const *names) {
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0) return true;
+    return false;
+}
+
+bool proc_tells_all(const char *name) {
+    static const char *const names[] = {
+        "stat",     "statm",     "status",        "cmdline",   "comm",      "cgroup",
+        "limits",   "oom_score", "oom_score_adj", "sched",     "schedstat", "cpuset",
+        "loginuid", "sessionid", "mounts",        "mountinfo", "uid_map",   "gid_map",
+        NULL,
+    };
+    return is_one_of(name, names);
+}
+
+/* What is behind a number and a slash; NULL: there is none. */
+static const char *behind_number(const char *path) {
+    size_t digits = strspn(path, "0123456789");
+    return digits && path[digits] == '/' ? path + digits + 1 : NULL;
+}
+
+bool proc_file_tells_all(const char *path) {
+    static const char *const names[] = {
+        "cmdline", "cpuinfo", "devices",    "diskstats",  "filesystems", "interrupts",
+        "loadavg", "meminfo", "partitions", "softirqs",   "stat",        "swaps",
+        "uptime",  "version", "vmstat",     NULL,
+    };
+    if (strncmp(path, "/proc/", 6) != 0) return false;
+    const char *rest = behind_number(path + 6);
+    if (!rest) return is_one_of(path + 6, names);
+    const char *thread = strncmp(rest, "task/", 5) == 0 ? behind_number(rest + 5) : NULL;
+    return proc_tells_all(thread ? thread : rest);
+}
+
+bool proc_is_told_to_all(int file) {
+    char link[64], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return mounts_are_old(file) && proc_file_tells_all(path);
 }
 
 bool proc_is_top(int directory) {

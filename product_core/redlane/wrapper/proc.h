@@ -8,6 +8,12 @@
 /* Once, in this process itself. */
 void proc_prepare(void);
 
+/* Whether a file of a process, by its name, says the same to whoever reads it. */
+bool proc_tells_all(const char *name);
+/* The same of a file of our /proc, by its path; and of one that is held. */
+bool proc_file_tells_all(const char *path);
+bool proc_is_told_to_all(int file);
+
 /* Whether a file lies in a /proc; also when that cannot be told. */
 bool proc_has(int file);
 bool proc_is_top(int directory);

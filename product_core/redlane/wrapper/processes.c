@@ -45,6 +45,8 @@ int process_file(pid_t thread, int number) {
 /* How many filters hold a thread's system calls; -1 when that cannot be told. */
 long process_filters(long thread) { return read_status(thread, "\nSeccomp_filters:"); }
 
+long process_tracer(long thread) { return read_status(thread, "\nTracerPid:"); }
+
 /* Signals of a line of the record of a thread. */
 static unsigned long long signals_of(const char *status, const char *before) {
     const char *found = strstr(status, before);

@@ -26,6 +26,8 @@ int process_file(pid_t thread, int number);
 long process_filters(long thread);
 long process_call(long thread);
 bool process_is_signalled(long thread);
+/* Who traces a thread; 0: nobody does. */
+long process_tracer(long thread);
 bool process_read(long id, struct process *process);
 bool process_same(const struct process *one, const struct process *other);
 bool processes_have(const struct processes *list, const struct process *process);

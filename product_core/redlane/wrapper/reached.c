@@ -80,7 +80,9 @@ static struct bytes read_own(void) {
     return mounts;
 }
 
-void reached_note(void) { noted = read_own(); }
+void reached_note(void) {
+    if (!noted.length) noted = read_own();
+}
 
 static const struct mount *mount_at(const struct bytes *mounts, size_t number) {
     size_t at = number * sizeof(struct mount);
@@ -212,6 +214,7 @@ static dev_t find_inside(struct reached *reached, const struct caller *caller, i
     snprintf(list, sizeof list, "/proc/%ld/mountinfo", (long)caller->thread);
     dev_t device = root_of(list, number, root);
     if (!device) device = root_of("/proc/self/mountinfo", number, root);
+    if (!device && !mounts_tell_root(caller->thread, file, root, &device)) return 0;
     const char *rest = device ? below_root(caller, file, path) : NULL;
     return rest && set_inside(reached, root, rest) ? device : 0;
 }

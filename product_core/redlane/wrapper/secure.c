@@ -10,31 +10,13 @@
 #include "bytes.h"
 #include "redirect.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ptrace.h>
-#include <unistd.h>
 
 enum { LARGEST_ENVIRONMENT = 8 * 1024 * 1024, MOST_ENTRIES = 64, WORD = sizeof(long) };
-
-/* Whether a process runs an installed program of one of the names between colons. */
-static bool is_owner(const char *owners, pid_t process) {
-    char link[64], path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/%ld/exe", (long)process);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length <= 0) return false;
-    path[length] = '\0';
-    if (strncmp(path, "/usr/", 5) != 0 && strncmp(path, "/opt/", 5) != 0) return false;
-    const char *name = strrchr(path, '/') + 1;
-    size_t size = strlen(name);
-    for (const char *at = owners; (at = strstr(at, name)); at += size)
-        if ((at == owners || at[-1] == ':') && (at[size] == ':' || !at[size]))
-            return true;
-    return false;
-}
 
 /* Whether a variable has a loader or a library run, or show, what it names. */
 static bool is_loading(const char *variable) {
@@ -83,12 +65,11 @@ static bool set_secure(pid_t process, size_t variables) {
     return false;
 }
 
-/* Has a program that has just been started, if it is an owner, run no code of others;
- * false: that is not to be had. `owners` NULL: there are none. */
-bool secure_owner(const char *owners, pid_t process) {
+/* Has an owner that has just been started run no code of others; false: that is not to be
+ * had. */
+bool secure_owner(pid_t process) {
     size_t variables;
     bool are_loading;
-    if (!owners || !is_owner(owners, process)) return true;
     if (!read_variables(process, &variables, &are_loading)) return false;
     return !are_loading || set_secure(process, variables);
 }

@@ -4,4 +4,4 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-bool secure_owner(const char *owners, pid_t process);
+bool secure_owner(pid_t process);

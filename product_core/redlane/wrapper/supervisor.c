@@ -13,6 +13,9 @@
  *     --writable PATH  a place where it changes files, and nowhere else; '' is none
  *     --closed PATH    within those a place where it does not
  *     --top PATH       a place that is not given away by its name
+ *     --hidden OWNERS=PATH  what it may not read, but by programs of these names
+ *     --shown PATH     within those what it may
+ *     --namespaces deny     it enters none
  *     --boundary none  nothing but its place in the tree binds the session
  *     --judged yes     COMMAND is a shell whose own command has been judged */
 #define _GNU_SOURCE
@@ -22,6 +25,7 @@
 #include "keeper.h"
 #include "locate.h"
 #include "message.h"
+#include "peeking.h"
 #include "report.h"
 
 #include <errno.h>
@@ -52,6 +56,8 @@ struct session {
     size_t kept_count;
     bool is_placed;            /* it changes files in places only */
     struct places_given places;
+    struct hidden_given hidden;
+    struct asks asks;
     struct bounds bounds;
     struct daemon daemon;
     struct rlimit files;       /* the agent's own limit of them */
@@ -79,6 +85,8 @@ static bool take_path(struct session *session, const char *option, const char *p
     else if (strcmp(option, "--writable") == 0) add_word(session->places.writable, path);
     else if (strcmp(option, "--closed") == 0) add_word(session->places.closed, path);
     else if (strcmp(option, "--top") == 0) add_word(session->places.tops, path);
+    else if (strcmp(option, "--hidden") == 0) add_word(session->hidden.places, path);
+    else if (strcmp(option, "--shown") == 0) add_word(session->hidden.shown, path);
     else return false;
     return true;
 }
@@ -87,6 +95,7 @@ static void parse(struct session *session, int argc, char **argv) {
     session->kept = words_for(argc);
     session->places =
         (struct places_given){words_for(argc), words_for(argc), words_for(argc)};
+    session->hidden = (struct hidden_given){words_for(argc), words_for(argc)};
     char **word = argv[0] ? argv + 1 : argv;
     for (; *word && strcmp(*word, "--") != 0; word += 2) {
         if (!word[1])
@@ -97,6 +106,8 @@ static void parse(struct session *session, int argc, char **argv) {
         else if (strcmp(*word, "--owners") == 0) session->owners = word[1];
         else if (strcmp(*word, "--boundary") == 0)
             session->is_bound = strcmp(word[1], "none") != 0;
+        else if (strcmp(*word, "--namespaces") == 0)
+            session->asks.is_here = strcmp(word[1], "deny") == 0;
         else if (strcmp(*word, "--judged") == 0)
             session->is_judged = strcmp(word[1], "yes") == 0;
         else if (!take_path(session, word[0], word[1]))
@@ -109,6 +120,9 @@ static void parse(struct session *session, int argc, char **argv) {
     session->command = word + 1;
     session->daemon = (struct daemon){session->socket, session->id};
     session->is_placed = *session->places.writable != NULL;
+    session->asks.places = session->is_placed;
+    session->asks.files = session->is_placed || session->kept_count;
+    session->asks.reads = *session->hidden.places != NULL;
 }
 
 static void take_filter(struct session *session) {
@@ -136,16 +150,11 @@ static void raise_files(struct session *session) {
     if (most.rlim_cur > session->files.rlim_cur) setrlimit(RLIMIT_NOFILE, &most);
 }
 
-static enum asks what_is_asked(const struct session *session) {
-    if (session->is_placed) return ASKS_PLACES;
-    return session->kept_count ? ASKS_FILES : ASKS_STARTS;
-}
-
 /* Prepares what binds the session. */
 static void bind_session(struct session *session) {
     if (session->filter) take_filter(session);
     else if (session->is_bound && !is_inside())
-        session->filtered = filtered_leash(what_is_asked(session));
+        session->filtered = filtered_leash(session->asks);
     if (session->filtered)
         session->execs =
             execs_prepare(session->socket, session->is_judged, session->owners);
@@ -169,7 +178,8 @@ static sigset_t handled(const struct session *session) {
 static _Noreturn void become_agent(const struct session *session, pid_t supervisor) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) _exit(STATUS_REFUSED);
-    if (session->is_placed && setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) != 0)
+    bool is_coreless = session->asks.places || session->asks.reads;
+    if (is_coreless && setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) != 0)
         refuse("the session cannot be bound: it may leave core files");
     setrlimit(RLIMIT_NOFILE, &session->files);
     if (session->filtered) filtered_load(session->filtered);
@@ -201,11 +211,15 @@ static void hand_over(struct session *session) {
     int listener = filtered_hand_over(session->filtered, session->agent,
                                       execs_token(session->execs));
     execs_serve(session->execs, listener);
-    if (listener < 0 || session->is_supervised || what_is_asked(session) == ASKS_STARTS)
-        return;
+    if (listener < 0 || session->is_supervised) return;
+    if (!session->asks.files && !session->asks.reads) return;
     session->bounds.kept = kept_prepare(session->kept, session->kept_count);
     if (session->is_placed)
         session->bounds.places = places_prepare(session->places, &session->daemon);
+    if (session->asks.reads) {
+        session->bounds.hidden = hidden_prepare(session->hidden);
+        peeking_prepare(session->owners);
+    }
     filtered_take_from(session->filtered,
                        keeper_start(listener, &session->bounds, &session->daemon));
 }

@@ -40,8 +40,7 @@ static int open_of_caller(const struct caller *caller, const char *what, int num
     return open(path, PIN);
 }
 
-/* What a descriptor stands for. */
-static int open_descriptor(const struct caller *caller, int number) {
+int caller_open(const struct caller *caller, int number) {
     for (int i = 0; i < 2; i++)
         if (caller->from[i] >= 0 && caller->number[i] == number)
             return fcntl(caller->from[i], F_DUPFD_CLOEXEC, 0);
@@ -68,7 +67,7 @@ int caller_take(struct caller *caller, pid_t thread) {
 
 void caller_hold(struct caller *caller, int number) {
     int free = caller->from[0] < 0 ? 0 : 1;
-    int file = open_descriptor(caller, number);
+    int file = caller_open(caller, number);
     caller->number[free] = number;
     caller->from[free] = file;
 }
@@ -246,7 +245,7 @@ static int step(struct walk *walk, enum end end, struct spot *spot, bool *ended)
 
 static int start_of(const struct caller *caller, int directory, const char *path) {
     if (*path == '/') return openat(caller->root, ".", PIN);
-    return open_descriptor(caller, directory);
+    return caller_open(caller, directory);
 }
 
 /* As far as the kernel goes without a link and without `..`, which stops at a root. */
@@ -285,7 +284,7 @@ int walk_path(const struct caller *caller, int directory, const char *path, enum
 
 int walk_open(const struct caller *caller, int number, struct spot *spot) {
     *spot = (struct spot){.parent = -1, .object = -1};
-    spot->object = open_descriptor(caller, number);
+    spot->object = caller_open(caller, number);
     if (spot->object < 0) return errno;
     if (fstat(spot->object, &spot->about) != 0) return errno;
     if (!S_ISDIR(spot->about.st_mode)) return 0;

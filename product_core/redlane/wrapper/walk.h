@@ -32,6 +32,8 @@ enum { HERE = -100 }; /* AT_FDCWD */
 int caller_take(struct caller *caller, pid_t thread);
 /* Takes a directory of its descriptors beforehand: by the rights of this process. */
 void caller_hold(struct caller *caller, int number);
+/* What a descriptor of its stands for, for looking; -1 and errno. */
+int caller_open(const struct caller *caller, int number);
 void caller_leave(struct caller *caller);
 int caller_string(const struct caller *caller, uint64_t address, char *text, size_t size);
 int caller_bytes(const struct caller *caller, uint64_t address, void *bytes, size_t size);

@@ -1,4 +1,7 @@
-/* Says of itself that it is another program, and starts a shell. */
+/* Says of itself that it is another program, and starts a shell with a command, or shows
+   what is in a file.
+
+   Usage: posing PROGRAM COMMAND | posing PROGRAM --read FILE */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -26,6 +29,13 @@ static void leave_own_file(void) {
         mremap(copy, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)from[i]);
     }
 }
+static int show(const char *path) {
+    char text[64];
+    int file = open(path, O_RDONLY);
+    long length = file < 0 ? 0 : read(file, text, sizeof text);
+    printf("%.*s\n", (int)length, text);
+    return file < 0;
+}
 int main(int argc, char **argv) {
     char stat[2048], *word;
     unsigned long field[64] = {0}, number = 2;
@@ -43,6 +53,7 @@ int main(int argc, char **argv) {
         .exe_fd = (unsigned)open(argv[1], O_RDONLY)};
     leave_own_file();
     puts(prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0) ? "refused" : "posing");
+    if (argc == 4) return show(argv[3]);
     fflush(stdout);
     execv("/bin/bash", words);
     return 1;

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,7 +13,7 @@ from redlane.errors import RedlaneError
 from redlane.policies.places import EXCEPT, MOVED_BY, PLACES
 from redlane.policies.secrets import SECRETS, Secret
 
-__all__ = ["Surroundings", "concealed", "resolved"]
+__all__ = ["Surroundings", "concealed", "named", "resolved"]
 
 
 _COPIES = ("", ".lock", ".new", ".bak", ".old", "~")
@@ -91,6 +91,17 @@ def resolved(entries: Sequence[str], around: Surroundings) -> Places:
 
 def concealed(entries: Sequence[str], around: Surroundings) -> Hidden:
     """What a session may not read."""
+    hidden = named(entries, around)
+    places = (
+        replace(each, path=f"{each.path}{end}")
+        for each in hidden.places
+        for end in _COPIES
+    )
+    return replace(hidden, places=tuple(dict.fromkeys(places)))
+
+
+def named(entries: Sequence[str], around: Surroundings) -> Hidden:
+    """The same without the copies beside."""
     places: list[HiddenPlace] = []
     shown: list[str] = []
     for entry in entries:
@@ -102,8 +113,7 @@ def concealed(entries: Sequence[str], around: Surroundings) -> Hidden:
                 if excepted or place.startswith(EXCEPT):
                     shown += paths
                 else:
-                    beside = [f"{each}{end}" for each in paths for end in _COPIES]
-                    places += (HiddenPlace(each, owners) for each in beside)
+                    places += (HiddenPlace(each, owners) for each in paths)
     return Hidden(tuple(dict.fromkeys(places)), tuple(dict.fromkeys(shown)))
 
 

@@ -30,7 +30,7 @@ _UNITS = {
         *("supervisor", "filtered", "leash"),
         *("asked", "keeper", "bounds", "call", "actor", "doing", "opening", "binding"),
         *("domains", "kept", "table", "places", "reached", "walk", "proc", "mounts"),
-        "devices",
+        *("devices", "hidden", "owner", "reading", "apart", "peeking", "pipes", "crew"),
         *("request", "report", "complaint"),
         *("execs", "starts", "becoming", "judged", "previews"),
         *("images", "redirect", "secure", "locate"),

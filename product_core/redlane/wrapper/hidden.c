@@ -1,0 +1,301 @@
+/* What a session may not read, but by the programs that own it.
+ *
+ * Of two places that hold a path the longer one counts. What is hidden may not get another
+ * path either, by which it could be read: neither it nor a directory above it, and not by
+ * its owners; nor may others make links and directories there. What is said in
+ * engine/hiding.py is said here again. */
+#define _GNU_SOURCE
+#include "hidden.h"
+
+#include "bytes.h"
+#include "call.h"
+#include "message.h"
+#include "mounts.h"
+#include "owner.h"
+#include "proc.h"
+#include "reached.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/major.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+const struct rule hidden_rule = {
+    "builtin:hidden",
+    "the session may not read that: its role hides it",
+    "go on without it, or ask a person for what is needed",
+    EPERM,
+};
+
+struct place {
+    const char *path, *owners;
+    size_t length, owners_length;
+};
+
+/* Where what is there of a place is. */
+struct origin {
+    dev_t device;
+    unsigned long long mount;
+};
+
+struct hidden {
+    struct place *places;
+    struct origin *origins;
+    const char **shown;
+    size_t count, common; /* characters that all the places begin with */
+};
+
+/* What programs add to the name of a file for another copy of it, beside it. */
+static const char *const copies[] = {"", ".lock", ".new", ".bak", ".old", "~", NULL};
+
+/* ---- what is given ---- */
+
+static struct place read_place(const char *text) {
+    const char *end = strchr(text, '=');
+    if (!end || end[1] != '/') fail(STATUS_USAGE, PRODUCT, "--hidden: %s: no place", text);
+    return (struct place){end + 1, text, strlen(end + 1), (size_t)(end - text)};
+}
+
+static struct origin origin_of(const char *path) {
+    char text[PATH_MAX];
+    struct stat about;
+    int file = -1;
+    snprintf(text, sizeof text, "%s", path);
+    for (char *end; (file = open(*text ? text : "/", O_PATH | O_CLOEXEC)) < 0; *end = '\0')
+        if (!(end = strrchr(text, '/'))) break;
+    if (file < 0 || fstat(file, &about) != 0)
+        refuse("the session cannot be bound: %s: %s", path, strerror(errno));
+    struct statx look;
+    struct origin origin = {about.st_dev, mounts_look(file, &look)};
+    close(file);
+    return origin;
+}
+
+static size_t in_common(const char *one, const char *other, size_t most) {
+    size_t length = 0;
+    while (length < most && one[length] == other[length]) length++;
+    return length;
+}
+
+struct hidden *hidden_prepare(struct hidden_given given) {
+    struct hidden *hidden = allocate(sizeof *hidden);
+    size_t count = 0;
+    while (given.places[count]) count++;
+    *hidden = (struct hidden){.shown = given.shown, .count = count};
+    hidden->places = allocate((count + 1) * sizeof *hidden->places);
+    hidden->origins = allocate((count + 1) * sizeof *hidden->origins);
+    for (size_t i = 0; i < count; i++) {
+        hidden->places[i] = read_place(given.places[i]);
+        hidden->origins[i] = origin_of(hidden->places[i].path);
+        hidden->common = i ? in_common(hidden->places[0].path, hidden->places[i].path,
+                                       hidden->common)
+                           : hidden->places[0].length;
+    }
+    reached_note();
+    owner_prepare();
+    return hidden;
+}
+
+/* ---- paths ---- */
+
+bool hidden_may_be_on(const struct hidden *hidden, dev_t device) {
+    for (size_t i = 0; i < hidden->count; i++)
+        if (hidden->origins[i].device == device) return true;
+    return false;
+}
+
+bool hidden_is_reached_by(const struct hidden *hidden, unsigned long long mount) {
+    for (size_t i = 0; i < hidden->count; i++)
+        if (hidden->origins[i].mount == mount) return true;
+    return false;
+}
+
+/* How long the part of a path is that is the place, or a copy of it; 0: it is not in it. */
+static size_t length_within(const char *path, const struct place *place) {
+    if (strncmp(path, place->path, place->length) != 0) return 0;
+    if (place->length == 1) return 1; /* the root */
+    for (const char *const *copy = copies; *copy; copy++) {
+        size_t length = place->length + strlen(*copy);
+        if (strncmp(path + place->length, *copy, strlen(*copy)) == 0 &&
+            (!path[length] || path[length] == '/'))
+            return length;
+    }
+    return 0;
+}
+
+static bool is_shown(const struct hidden *hidden, const char *path, size_t most) {
+    for (const char **shown = hidden->shown; *shown; shown++) {
+        size_t length = strlen(*shown);
+        if (length > most && strncmp(path, *shown, length) == 0 &&
+            (!path[length] || path[length] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* The longest place that holds a path; 0: none does. */
+static size_t longest(const struct hidden *hidden, const char *path) {
+    size_t most = 0;
+    if (!hidden->count || strncmp(path, hidden->places[0].path, hidden->common) != 0) return 0;
+    for (size_t i = 0; i < hidden->count; i++) {
+        size_t length = length_within(path, &hidden->places[i]);
+        if (length > most) most = length;
+    }
+    return most && !is_shown(hidden, path, most) ? most : 0;
+}
+
+bool hidden_holds(const struct hidden *hidden, const char *path) {
+    return longest(hidden, path) > 0;
+}
+
+/* Whether a thread's program owns what the longest places are, each of them. */
+static bool is_owned(const struct hidden *hidden, const char *path, size_t most,
+                     pid_t thread) {
+    for (size_t i = 0; i < hidden->count; i++) {
+        const struct place *place = &hidden->places[i];
+        if (length_within(path, place) == most &&
+            !owner_is(place->owners, place->owners_length, thread))
+            return false;
+    }
+    return true;
+}
+
+static bool is_above(const struct hidden *hidden, const char *path) {
+    size_t length = strlen(path);
+    if (length == 1) return true; /* the root */
+    for (size_t i = 0; i < hidden->count; i++)
+        if (strncmp(hidden->places[i].path, path, length) == 0 &&
+            hidden->places[i].path[length] == '/')
+            return true;
+    return false;
+}
+
+/* ---- the call ---- */
+
+/* Where the contents of files are found, past their names: on a disk, or in a memory. A
+ * program's own memory holds what it has read itself. */
+static bool is_raw(const struct call *call, const struct spot *spot) {
+    mode_t mode = spot->about.st_mode;
+    unsigned kind = major(spot->about.st_rdev), number = minor(spot->about.st_rdev);
+    if (spot->object < 0) return false;
+    if (S_ISBLK(mode)) return true;
+    if (S_ISCHR(mode))
+        return (kind == MEM_MAJOR && (number == 1 || number == 2 || number == 4)) ||
+               kind == SCSI_GENERIC_MAJOR || kind == RAW_MAJOR || kind == MTD_CHAR_MAJOR;
+    if (!proc_has(spot->object)) return false;
+    if (spot->parent < 0) return !S_ISDIR(mode) && !proc_is_told_to_all(spot->object);
+    return strcmp(spot->name, "kcore") == 0 ||
+           (strcmp(spot->name, "mem") == 0 && !proc_is_own(spot->parent, call->caller.thread));
+}
+
+/* Devices whose numbers are given out as they come. */
+static bool is_raw_path(const char *path) {
+    return strncmp(path, "/dev/bsg/", 9) == 0 || strncmp(path, "/dev/ng", 7) == 0;
+}
+
+/* Where a spot is: by what paths. */
+struct found {
+    enum reach reach;
+    struct reached reached;
+    const char *name;
+};
+
+/* The file itself tells it where it has no name, or lies where another mount is. */
+static struct found find(const struct call *call, const struct spot *spot) {
+    bool by_object = spot->object >= 0 &&
+                     (spot->parent < 0 || !*spot->name ||
+                      !mounts_are_same(spot->parent, spot->object));
+    struct found found = {.name = by_object ? "" : spot->name};
+    found.reach = reached_find(&call->caller, by_object ? spot->object : spot->parent,
+                               &found.reached);
+    return found;
+}
+
+/* The next of the paths; false: there is none. */
+static bool take_path(const struct found *found, size_t *at, char *path, size_t size) {
+    const char *each = found->reached.paths.data + *at, *name = found->name;
+    if (*at >= found->reached.paths.length) return false;
+    *at += strlen(each) + 1;
+    snprintf(path, size, "%s%s%s", each, *name && each[1] ? "/" : "", name);
+    return true;
+}
+
+/* Whether a file of which nobody knows where it is may be anything. */
+static bool may_be_any(const struct hidden *hidden, const struct call *call,
+                       const struct spot *spot) {
+    struct stat about = spot->about;
+    bool is_made = spot->object < 0;
+    if (is_made && call->asked->change == OPENS && !(call->flags & O_CREAT)) return false;
+    if (is_made && fstat(spot->parent, &about) != 0) return true;
+    return hidden_may_be_on(hidden, about.st_dev) ||
+           mounts_hide(call->caller.thread, is_made ? spot->parent : spot->object);
+}
+
+/* Whether a call gives what is hidden there another path: whoever makes it. */
+static bool leaves(const struct hidden *hidden, const struct call *call, const char *path,
+                   size_t most) {
+    enum change change = call->asked->change;
+    char other[3 * PATH_MAX];
+    size_t at = 0;
+    if (change == LINKS) return true;
+    if (change != MOVES) return false;
+    bool stays = true;
+    for (size_t i = 0; i < call->spot_count; i++) {
+        struct found found = find(call, &call->spots[i]);
+        at = 0;
+        while (stays && take_path(&found, &at, other, sizeof other))
+            stays = longest(hidden, other) == most && strncmp(other, path, most) == 0;
+        stays = stays && at;
+        reached_leave(&found.reached);
+    }
+    return !stays;
+}
+
+static bool is_path_touched(const struct hidden *hidden, const struct call *call,
+                            const struct spot *spot, const char *path) {
+    size_t most = longest(hidden, path);
+    if (spot->object >= 0 && S_ISCHR(spot->about.st_mode) && is_raw_path(path)) return true;
+    if (!most) return call->asked->change == MOVES && is_above(hidden, path);
+    return leaves(hidden, call, path, most) ||
+           !is_owned(hidden, path, most, call->caller.thread);
+}
+
+static bool is_spot_touched(const struct hidden *hidden, const struct call *call,
+                            const struct spot *spot) {
+    char path[3 * PATH_MAX];
+    bool touched = false;
+    size_t at = 0;
+    if (call->asked->change == OPENS && is_raw(call, spot)) return true;
+    if (spot_is_nameless(spot)) return false;
+    struct found found = find(call, spot);
+    if (found.reach == UNREACHED) touched = may_be_any(hidden, call, spot);
+    while (found.reach == REACHED && !touched && take_path(&found, &at, path, sizeof path))
+        touched = is_path_touched(hidden, call, spot, path);
+    reached_leave(&found.reached);
+    return touched;
+}
+
+/* Calls that show what is there, or give it a name. */
+static bool is_about_names(const struct call *call) {
+    switch (call->asked->change) {
+    case OPENS:
+    case LINKS:
+    case MOVES:
+    case MAKES:
+    case MAKES_DIRECTORY: return true;
+    default: return false;
+    }
+}
+
+bool hidden_is_touched(const struct hidden *hidden, const struct call *call, size_t *which) {
+    if (!is_about_names(call)) return false;
+    for (size_t i = 0; i < call->spot_count; i++) {
+        *which = i;
+        if (is_spot_touched(hidden, call, &call->spots[i])) return true;
+    }
+    return false;
+}

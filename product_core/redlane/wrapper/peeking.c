@@ -1,0 +1,147 @@
+/* Processes of the session that look into others: not into those that may read what is
+ * hidden.
+ *
+ * A call that may go on is done by the kernel, and by then what it looks into may have
+ * become another program. So each is remembered, and a program that owns something does
+ * not run before they have come back. */
+#define _GNU_SOURCE
+#include "peeking.h"
+
+#include "bytes.h"
+#include "owner.h"
+#include "processes.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REMEMBERED = 64, MOST_LOOKS = 500, LOOK_NANOSECONDS = 1000 * 1000 };
+
+/* A thread that has been let go on. */
+struct peek {
+    struct process process; /* the thread, as a process is told */
+    int call;
+    unsigned long long used; /* time in its own code by then */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
+static struct peek peeks[REMEMBERED];
+static size_t count;
+static bool is_closed;
+static const char *owner_names = "";
+static struct stat our_numbers;
+
+void peeking_prepare(const char *owners) {
+    owner_names = owners ? owners : "";
+    stat("/proc/self/ns/pid", &our_numbers);
+}
+
+/* ---- who is looked into ---- */
+
+static bool has_our_numbers(pid_t thread) {
+    char path[64];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%ld/ns/pid", (long)thread);
+    return stat(path, &about) == 0 && about.st_ino == our_numbers.st_ino;
+}
+
+/* The process of a descriptor; 0: it has none. */
+static pid_t of_descriptor(pid_t thread, int number) {
+    char path[64];
+    struct bytes text = {0};
+    long process = 0;
+    snprintf(path, sizeof path, "/proc/%ld/fdinfo/%d", (long)thread, number);
+    if (bytes_read_file(&text, path, 4096)) {
+        const char *line = strstr(text.data, "\nPid:");
+        if (line) process = strtol(line + strlen("\nPid:"), NULL, 10);
+    }
+    free(text.data);
+    return (pid_t)process;
+}
+
+static int check(pid_t thread, const struct asked *asked, const struct seccomp_data *data) {
+    int number = (int)data->args[(int)asked->rest];
+    pid_t of = asked->deed == COPY_FILE ? of_descriptor(thread, number) : number;
+    if (asked->deed != COPY_FILE && !has_our_numbers(thread)) return EPERM;
+    return of > 0 && owner_may_be(owner_names, of) ? EPERM : 0;
+}
+
+/* ---- who looks ---- */
+
+static unsigned long long time_used(long thread) {
+    char path[64];
+    struct bytes text = {0};
+    unsigned long long used = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", thread);
+    if (bytes_read_file(&text, path, 1024)) {
+        const char *end = strrchr(text.data, ')');
+        if (end)
+            sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu", &used);
+    }
+    free(text.data);
+    return used;
+}
+
+/* Whether a thread is back from its call: it has ended, waits in another one, or has run
+ * its own code since. */
+static bool is_back(const struct peek *peek) {
+    struct process now;
+    long id = peek->process.id, call = process_call(id);
+    if (!process_read(id, &now) || !process_same(&now, &peek->process)) return true;
+    return call >= 0 ? call != peek->call : time_used(id) != peek->used;
+}
+
+static void forget(size_t number) { peeks[number] = peeks[--count]; }
+
+static void forget_those_back(void) {
+    for (size_t i = count; i-- > 0;)
+        if (is_back(&peeks[i])) forget(i);
+}
+
+/* One that asks has come back from what it did before. */
+static void forget_thread(pid_t thread) {
+    for (size_t i = count; i-- > 0;)
+        if (peeks[i].process.id == thread) forget(i);
+}
+
+int peeking_take(pid_t thread, const struct asked *asked, const struct seccomp_data *data) {
+    int error = EAGAIN;
+    pthread_mutex_lock(&lock);
+    forget_thread(thread);
+    while (is_closed) pthread_cond_wait(&opened, &lock);
+    if (count == REMEMBERED) forget_those_back();
+    struct peek *peek = &peeks[count];
+    peek->call = data->nr;
+    peek->used = time_used(thread);
+    if (count < REMEMBERED && process_read(thread, &peek->process)) {
+        count++;
+        error = check(thread, asked, data);
+    }
+    if (error) forget_thread(thread);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+bool peeking_is_over(void) {
+    const struct timespec pause = {.tv_nsec = LOOK_NANOSECONDS};
+    pthread_mutex_lock(&lock);
+    is_closed = true;
+    for (int looks = 0; count && looks < MOST_LOOKS; looks++) {
+        forget_those_back();
+        pthread_mutex_unlock(&lock);
+        if (count) nanosleep(&pause, NULL);
+        pthread_mutex_lock(&lock);
+    }
+    bool is_over = !count;
+    is_closed = false;
+    pthread_cond_broadcast(&opened);
+    pthread_mutex_unlock(&lock);
+    return is_over;
+}

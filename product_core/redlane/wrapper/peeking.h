@@ -1,0 +1,17 @@
+/* Processes of the session that look into others: not into those that may read what is
+ * hidden. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "asked.h"
+
+/* `owners`: the names of those between colons. */
+void peeking_prepare(const char *owners);
+/* A thread is about to: an errno that this is to fail with; 0: it may, and does so from
+ * then on. */
+int peeking_take(pid_t thread, const struct asked *asked, const struct seccomp_data *data);
+/* A program stands that owns something and has not run: whether nobody is looking into
+ * what it was before. Those that ask meanwhile wait. */
+bool peeking_is_over(void);

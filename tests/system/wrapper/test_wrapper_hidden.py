@@ -1,0 +1,352 @@
+"""What `redlane-run --hidden` hides: nothing opens it but the programs that own it.
+
+What is refused for what is hidden is done for what is not.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from errno import EACCES, ENOSYS, EPERM
+from pathlib import Path
+
+import pytest
+from supervised import PEOPLE, compiled
+from system.hidden_ground import OWN_MOUNTS, PYTHON, Ground, ground_of
+from system.ways_to_hidden_files import (
+    ABOVE,
+    ABSENT,
+    ALL_HELD,
+    ALL_LEFT,
+    BOUND,
+    DIRECTORIES,
+    HELD,
+    HIDDEN,
+    INSIDER,
+    LEFT,
+    MAKES,
+    MEMORIES,
+    MOVES,
+    MOVES_IN,
+    NAMED,
+    OVERLAID,
+    OWN_MEMORY,
+    PLAIN_DEVICES,
+    POSING,
+    POSING_IN_MOUNTS,
+    RAW,
+    READS,
+    SEEN,
+    SINGLE,
+    TRACES,
+    UNTOLD,
+)
+
+
+def _at(text: str, *paths: str) -> str:
+    return "\n".join(text.strip().replace("@", each) for each in paths)
+
+
+def _options(
+    ground: Ground, hidden: Sequence[str] = HIDDEN, shown: str = "own/shown"
+) -> list[str]:
+    options = ["--owners", f"cat:tail:{Path(PYTHON).name}"]
+    options += ["--shown", str(ground.place / shown)]
+    for each in hidden:
+        owners, _, path = each.partition("=")
+        options += ["--hidden", f"{owners}={ground.place / path}"]
+    return options
+
+
+def _others(
+    ground: Ground,
+    error: int,
+    text: str,
+    *before: str,
+    options: Sequence[str] | None = None,
+) -> list[str]:
+    """The statements that end with another errno, 0 for success, and with which."""
+    words = [*before, PYTHON, "-I", "-B", "-c", INSIDER]
+    words += [json.dumps([each for each in NAMED.split(text) if each])]
+    done = ground.run(*words, options=_options(ground) if options is None else options)
+    assert done.stdout, done.stderr
+    errors = json.loads(done.stdout).items()
+    return [f"{name}: {other}" for name, other in errors if other != error]
+
+
+@pytest.fixture(scope="module", params=PEOPLE)
+def grounds(request: pytest.FixtureRequest, programs: Path) -> Iterator[Ground]:
+    with ground_of(request.param, programs) as made:
+        yield made
+
+
+def _fill(ground: Ground) -> None:
+    """Make what they find: directories that are alike, hidden and not."""
+    ground.renew()
+    place = ground.place
+    for each in (*DIRECTORIES, "own/shown/deep"):
+        (place / each).mkdir(parents=True, exist_ok=True)
+        if "link" not in each and "at" not in each:
+            for name in ("file", "a", "b", "c"):
+                (place / each / name).write_text("as it was")
+    for each in (*SINGLE, "mine/named", "mine/both", "mine/two", "up/file"):
+        (place / each).write_text("as it was")
+    (place / "own/link").symlink_to("file")
+    ground.person.own(place)
+
+
+@pytest.fixture
+def ground(grounds: Ground) -> Ground:
+    _fill(grounds)
+    return grounds
+
+
+@pytest.fixture
+def untouched(ground: Ground) -> Iterator[None]:
+    """What is hidden has the names and the contents that it had."""
+
+    def told() -> list[tuple[str, str]]:
+        files = (each for each in ground.place.rglob("*") if each.is_file())
+        rows = ((each.relative_to(ground.place), each) for each in files)
+        hidden = ("own", "key", "up", "mine", "theirs")
+        return sorted(
+            (str(name), each.read_text())
+            for name, each in rows
+            if name.parts[0].partition(".")[0] in hidden
+        )
+
+    before = told()
+    yield
+    assert told() == before
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("path", HELD)
+def test_what_is_hidden_is_opened_in_no_way(ground: Ground, path: str) -> None:
+    assert _others(ground, EPERM, _at(READS, path)) == []
+
+
+@pytest.mark.parametrize("path", LEFT)
+def test_what_is_not_is_opened_in_all_these_ways(ground: Ground, path: str) -> None:
+    text = _at(READS, path)
+    if path == "mine/file":  # this program's own, and not another's
+        text = NAMED.sub("\n", text).partition("program(")[0]
+    assert _others(ground, 0, text) == []
+
+
+@pytest.mark.usefixtures("untouched")
+def test_the_longest_place_counts_and_copies_beside_it(ground: Ground) -> None:
+    assert _others(ground, EPERM, _at("read('@')", *ALL_HELD)) == []
+    assert _others(ground, 0, _at("read('@')", *ALL_LEFT)) == []
+
+
+@pytest.mark.usefixtures("untouched")
+def test_without_a_place_nothing_is_hidden(ground: Ground) -> None:
+    none = _options(ground, ())
+    assert _others(ground, 0, _at("read('@')", *ALL_HELD), options=none) == []
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("path", ["own/file", "other/file"])
+def test_what_cannot_be_looked_at_opens_nothing(ground: Ground, path: str) -> None:
+    how = "call(437, -100, '@', (ctypes.c_ulong * 3)(), 24)"
+    assert _others(ground, ENOSYS, _at(how, path)) == []
+    assert _others(ground, EPERM, _at("by_handle('@')", path)) == []
+
+
+@pytest.mark.usefixtures("untouched")
+def test_programs_of_32_bits_are_held_as_well(ground: Ground) -> None:
+    way = "child(lambda: interrupted(b'@'))"
+    none = _options(ground, ())
+    if _others(ground, 0, _at(way, "own/file"), options=none):
+        pytest.skip("NOT TESTED: this kernel runs none")
+    assert _others(ground, 0, _at(way, "other/file")) == []
+    assert _others(ground, EPERM, _at(way, "own/file", "key")) == []
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("directory", ["own", "theirs", "mine"])
+def test_what_is_hidden_gets_no_other_name(ground: Ground, directory: str) -> None:
+    """Not by its owner either."""
+    assert _others(ground, EPERM, _at(MOVES, directory)) == []
+
+
+def test_what_is_not_hidden_gets_other_names(ground: Ground) -> None:
+    assert _others(ground, 0, _at(MOVES, "left")) == []
+
+
+@pytest.mark.usefixtures("untouched")
+def test_what_leads_to_it_stays(ground: Ground) -> None:
+    assert _others(ground, EPERM, ABOVE) == []
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("directory", ["own", "own/deep", "theirs"])
+def test_nothing_is_made_in_a_hidden_place(ground: Ground, directory: str) -> None:
+    assert _others(ground, EPERM, _at(MAKES + MOVES_IN, directory)) == []
+
+
+@pytest.mark.parametrize("directory", ["left", "own/shown"])
+def test_all_of_that_is_made_elsewhere(ground: Ground, directory: str) -> None:
+    assert _others(ground, 0, _at(MAKES, directory)) == []
+    moves = MOVES_IN.replace("/1'", "/20'").replace("/2'", "/21'")
+    assert _others(ground, 0, _at(moves, directory)) == []
+
+
+def test_its_owner_makes_what_it_needs(ground: Ground) -> None:
+    assert _others(ground, 0, _at(MAKES, "mine")) == []
+
+
+def test_what_is_not_there_yet_is_not_made(ground: Ground) -> None:
+    assert _others(ground, EPERM, ABSENT) == []
+    assert not (ground.place / "absent").exists()
+
+
+def test_that_it_is_there_is_seen(ground: Ground) -> None:
+    assert _others(ground, 0, SEEN) == []
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("directory", ["own", "theirs"])
+def test_mounts_of_its_own_give_no_way(ground: Ground, directory: str) -> None:
+    ground.needs_namespaces()
+    assert _others(ground, EPERM, _at(BOUND, directory), *OWN_MOUNTS) == []
+    assert _others(ground, EACCES, _at(OVERLAID, directory), *OWN_MOUNTS) == []
+    if ground.is_roots:
+        alone = (*OWN_MOUNTS[:1], "-m")
+        assert _others(ground, EPERM, _at(BOUND, directory), *alone) == []
+
+
+def test_mounts_of_its_own_take_no_way(ground: Ground) -> None:
+    ground.needs_namespaces()
+    assert _others(ground, 0, _at(BOUND, "left"), *OWN_MOUNTS) == []
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("path", ["own", "left"])
+def test_where_nobody_can_tell_nothing_is_read(ground: Ground, path: str) -> None:
+    ground.needs_namespaces()
+    assert _others(ground, EPERM, _at(UNTOLD, path), *OWN_MOUNTS) == []
+
+
+def test_owner_opens_what_it_owns(ground: Ground) -> None:
+    ways = "program('cat', '@')\nprogram('/usr/bin/cat', '-u', '@')"
+    assert _others(ground, 0, _at(ways, "theirs/file", "mine/inner/file")) == []
+    assert _others(ground, 0, "program('cat', 'mine/two')") == []
+    held = ("own/file", "mine/file", "mine/named", "mine/both", "key")
+    assert _others(ground, EPERM, _at(ways, *held)) == []
+
+
+@pytest.mark.usefixtures("untouched")
+def test_who_poses_as_an_owner_is_none(ground: Ground) -> None:
+    assert _others(ground, EPERM, _at(POSING, "theirs/file")) == []
+
+
+def test_posing_programs_run(ground: Ground) -> None:
+    assert _others(ground, 0, _at(POSING, "left/file")) == []
+
+
+@pytest.mark.usefixtures("untouched")
+def test_who_poses_as_an_owner_by_mounts_is_none(ground: Ground) -> None:
+    ground.needs_namespaces()
+    text = _at(POSING_IN_MOUNTS, "theirs/file")
+    assert _others(ground, EPERM, text, *OWN_MOUNTS) == []
+    twin = _at(POSING_IN_MOUNTS, "left/file")
+    assert _others(ground, 0, twin, *OWN_MOUNTS) == []
+
+
+PROGRAMS = Path(__file__).parents[1] / "programs"
+
+
+@pytest.mark.usefixtures("untouched")
+def test_who_says_that_it_is_an_owner_is_none(ground: Ground) -> None:
+    ground.needs_namespaces()
+    program = ground.base / "posing"
+    posing = str(compiled(PROGRAMS / "posing.c", program, "-static", "-no-pie"))
+    for path, expected in (("left/file", "as it was\n"), ("theirs/file", "\n")):
+        words = (posing, "/usr/bin/cat", "--read", path)
+        done = ground.run(*words, options=_options(ground))
+        assert done.stdout.partition("\n")[2] == expected, done
+
+
+@pytest.mark.usefixtures("untouched")
+def test_what_an_owner_has_open_is_not_opened_again(ground: Ground) -> None:
+    way = "read(opened_by('@'))"
+    assert _others(ground, EPERM, _at(way, "theirs/file")) == []
+    assert _others(ground, 0, _at(way, "left/file")) == []
+
+
+def test_disks_and_memory_are_not_opened(ground: Ground) -> None:
+    if not ground.is_roots:
+        pytest.skip("NOT TESTED: these are for root")
+    known = [each for each in Path("/dev").iterdir() if each.is_block_device()][:2]
+    known += [each for each in map(Path, ("/dev/mem", "/proc/kcore")) if each.exists()]
+    text = RAW + "\n".join(f"read('{each}')" for each in known)
+    assert _others(ground, EPERM, text) == []
+    assert _others(ground, 0, PLAIN_DEVICES) == []
+
+
+def test_only_its_own_memory_is_opened(ground: Ground) -> None:
+    assert _others(ground, EPERM, MEMORIES) == []
+    assert _others(ground, 0, OWN_MEMORY) == []
+
+
+def test_owners_are_not_looked_into(ground: Ground) -> None:
+    """Other programs of the session are."""
+    assert _others(ground, EPERM, _at(TRACES, "cat")) == []
+    assert _others(ground, 0, _at(TRACES.partition("child")[0], "tee")) == []
+
+
+def test_what_changes_while_it_is_looked_at_shows_nothing(ground: Ground) -> None:
+    source = PROGRAMS / "exchanged_reads.c"
+    race = str(compiled(source, ground.base / "race"))
+    assert ground.run(race, options=_options(ground, ())).returncode == 1
+    _fill(ground)
+    done = ground.run(race, options=_options(ground))
+    assert (done.returncode, done.stdout) == (0, "both\n"), done
+
+
+NAMESPACES = """
+child(lambda: c.unshare(0x20000) and _exit(ctypes.get_errno()))
+child(lambda: c.unshare(0x10000000) and _exit(ctypes.get_errno()))
+child(lambda: c.setns(held('/proc/self/ns/net', 0), 0) and _exit(ctypes.get_errno()))
+child(lambda: 0, lambda: call(56, 0x10000000 | 17, 0, 0, 0, 0))
+"""
+
+
+def test_no_namespaces_are_entered_where_they_are_denied(ground: Ground) -> None:
+    ground.needs_namespaces()
+    denied = [*_options(ground), "--namespaces", "deny"]
+    assert _others(ground, EPERM, NAMESPACES, options=denied) == []
+
+
+@pytest.mark.usefixtures("untouched")
+def test_an_overlay_shows_nothing(ground: Ground) -> None:
+    ground.needs_namespaces()
+    program = str(compiled(PROGRAMS / "exchanged_mounts.c", ground.base / "mounts"))
+    alone = ground.run(*OWN_MOUNTS, program, options=_options(ground, ()))
+    if alone.returncode != 1:
+        pytest.skip("NOT TESTED: no overlays are to be had here")
+    done = ground.run(*OWN_MOUNTS, program, options=_options(ground))
+    assert done.returncode == 0, done
+
+
+def test_hidden_and_writable_both_count(ground: Ground) -> None:
+    writable = ["--writable", str(ground.place / "other")]
+    options = [*_options(ground, (*HIDDEN, "=other/deep")), *writable]
+    held = _at(
+        "read('@', W)", "own/file", "left/file", "own/shown/file", "other/deep/a"
+    )
+    assert _others(ground, EPERM, held, options=options) == []
+    shown = _at("read('@')", "left/file", "own/shown/file", "other/file")
+    text = f"{shown}\nread('other/file', RW)\nread('other/new', W | O_CREAT)"
+    assert _others(ground, 0, text, options=options) == []
+    text = "read('own/file')\nread('other/deep/a')"
+    assert _others(ground, EPERM, text, options=options) == []
+
+
+def test_a_refusal_is_told_and_is_an_event(ground: Ground) -> None:
+    ground.peer.requests.clear()
+    paths = ("key", "own/file", "own/file")
+    done = ground.run("/usr/bin/head", "-qc1", *paths, options=_options(ground))
+    assert done.stderr.count("(builtin:hidden)") == 1, "once"
+    heads = [each for each in ground.peer.requests if each.startswith(b"POST")]
+    assert heads[0].startswith(b"POST /api/sessions/s/syscalls HTTP/1.1")
