@@ -91,10 +91,17 @@ class Ground:
         return self.base / "place"
 
     def run(
-        self, *words: str, options: Sequence[str] | None = None, stdin: str = ""
+        self,
+        *words: str,
+        options: Sequence[str] | None = None,
+        stdin: str = "",
+        within: Sequence[str] = (),
     ) -> "subprocess.CompletedProcess[str]":
-        """Run a program to its end: alone, or with such options of `redlane-run`."""
-        before = list(self.person.words)
+        """Run a program to its end: alone, or with such options of `redlane-run`.
+
+        What starts it is started `within` something else.
+        """
+        before = [*self.person.words, *within]
         if options is not None:
             before += [str(self.base / "programs/redlane-run")]
             before += ["--socket", str(self.peer.path), "--session", "s"]

@@ -178,6 +178,12 @@ def test_who_is_no_owner_does_not_read_it(home: Guarded, way: str) -> None:
     assert REFUSED in ran.err, ran
 
 
+def test_owner_runs_without_any_variable(home: Guarded) -> None:
+    program = f"import os; os.execve({shutil.which('git')!r}, ['git', 'version'], {{}})"
+    ran = home.supervised(sys.executable, "-I", "-c", program, role="hides")
+    assert ran.out.startswith("git version"), ran
+
+
 def test_owner_runs_no_code_of_others(home: Guarded) -> None:
     setting = f"LD_PRELOAD={home.base}/spy.so"
     command = f"{ASKING} {setting} git credential-store get"

@@ -31,6 +31,7 @@ __all__ = [
     "POSING_IN_MOUNTS",
     "RAW",
     "READS",
+    "REMOVED",
     "SEEN",
     "SINGLE",
     "TRACES",
@@ -115,7 +116,8 @@ def attach(pid): trace(16, pid); waitpid(pid, 1 << 30); trace(17, pid)
 def seize(pid):
     trace(0x4206, pid); trace(0x4207, pid); waitpid(pid, 1 << 30); trace(17, pid)
 def memory(pid, number):  # 310 reads it, and 311 writes it
-    lines = (each.split() for each in io.open(f"/proc/{pid}/maps"))
+    of = "self" if pid in owners else pid
+    lines = (each.split() for each in io.open(f"/proc/{of}/maps"))
     at = next(int(each[0].split("-")[0], 16) for each in lines if each[1][:2] == "rw")
     place, long = ctypes.create_string_buffer(1), ctypes.c_ulong
     own, theirs = (long * 2)(ctypes.addressof(place), 1), (long * 2)(at, 1)
@@ -248,9 +250,13 @@ apart(lambda: [chroot(here), chdir('/'), read('/@/file')])
 apart(lambda: [chroot('@'), read('/file')])
 apart(lambda: [chroot('at4'), read('/file')])
 child(lambda: [c.unshare(0x10000000), read('@/file')])
-beside(lambda pid: read(f'/proc/{pid}/root/@/file'), lambda: chroot(here))
-beside(lambda pid: read(f'/proc/{pid}/cwd/file'), lambda: chdir('at4'))
 """
+REMOVED = """
+file = held('@'); unlink('@'); read(fd_of(file))
+file = held('@.bak'); unlink('@.bak'); read(fd_of(file))
+file = held('@.new'); rename('links/other', '@.new'); read(fd_of(file))
+"""
+"""What is held open, and has no name any more."""
 UNTOLD = """
 file = held('@'); \
 apart(lambda: [mount('t', '@', 'tmpfs', 0), read('file', dir_fd=file)])
@@ -308,7 +314,7 @@ read('mem', dir_fd=held('/proc/self'))
 inside('/proc/self', lambda: read('/proc/self/mem'))
 """
 TRACES = """
-attach(@)  seize(@)  memory(@, 310)  memory(@, 311)  taken(@)
+attach(@)  seize(@)  memory(@, 310)  memory(@, 311)
 child(lambda: attach(@))  thread(lambda: attach(@))
 """
 NAMED = re.compile(r"\n|  +")

@@ -48,7 +48,7 @@ SECRETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
                     *(f"{EXCEPT}~/.ssh/known_hosts{each}" for each in ("", ".old")),
                     f"{EXCEPT}~/.ssh/allowed_signers",
                 ),
-                ("ssh", "ssh-keygen"),
+                ("ssh", "ssh-keygen", "ssh-add"),
             ),
             Secret(
                 ("~/.gnupg",),
@@ -60,13 +60,19 @@ SECRETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
         "@cloud": (
             Secret(("~/.aws",), ("aws",)),
             Secret(("~/.azure", f"{_CONFIGURED}/gcloud", "~/.boto", "~/.oci")),
-            Secret(("~/.kube",), ("kubectl",)),
+            Secret(("~/.kube",), ("kubectl", "helm")),
             Secret(
                 ("~/.docker/config.json", f"{_CONFIGURED}/containers/auth.json"),
-                ("docker", "podman", "buildah", "skopeo"),
+                (
+                    *("docker", "docker-buildx", "docker-compose"),
+                    *("podman", "buildah", "skopeo"),
+                ),
             ),
             Secret((f"{_CONFIGURED}/doctl", "~/.fly"), ("doctl", "flyctl")),
-            Secret(("~/.terraform.d/credentials.tfrc.json", "~/.terraformrc")),
+            Secret(
+                ("~/.terraform.d/credentials.tfrc.json", "~/.terraformrc"),
+                ("terraform", "tofu"),
+            ),
             Secret(("~/.s3cfg",)),
             Secret((f"{_CONFIGURED}/rclone",)),
             Secret(("~/.vault-token",), ("vault",)),

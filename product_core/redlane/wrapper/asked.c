@@ -128,8 +128,6 @@ static const struct row rows[] = {
         NONE, NONE, NONE, COPY_MEMORY, 0),
     ROW(SYS_process_vm_writev, 348, 377, "process_vm_writev", LOOKS_INTO, STAYS, NONE, NONE,
         NONE, NONE, NONE, COPY_MEMORY, 0),
-    ROW(438, 438, 438, "pidfd_getfd", LOOKS_INTO, STAYS, NONE, NONE, NONE, NONE, NONE,
-        COPY_FILE, 0),
 };
 
 bool asked_times(enum deed deed) {

@@ -51,7 +51,6 @@ enum deed {
     CLONE,
     ATTACH,
     COPY_MEMORY,
-    COPY_FILE,
 };
 
 /* Whether the end of a path is followed where it is a link. */

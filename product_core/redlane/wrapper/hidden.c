@@ -46,13 +46,27 @@ struct hidden {
     struct place *places;
     struct origin *origins;
     const char **shown;
-    size_t count, common; /* characters that all the places begin with */
+    size_t count, origin_count;
+    size_t common; /* characters that all the places begin with */
 };
 
 /* What programs add to the name of a file for another copy of it, beside it. */
 static const char *const copies[] = {"", ".lock", ".new", ".bak", ".old", "~", NULL};
 
 /* ---- what is given ---- */
+
+/* How long the part of a path is that is the place, or a copy of it; 0: it is not in it. */
+static size_t length_within(const char *path, const struct place *place) {
+    if (strncmp(path, place->path, place->length) != 0) return 0;
+    if (place->length == 1) return 1; /* the root */
+    for (const char *const *copy = copies; *copy; copy++) {
+        size_t length = place->length + strlen(*copy);
+        if (strncmp(path + place->length, *copy, strlen(*copy)) == 0 &&
+            (!path[length] || path[length] == '/'))
+            return length;
+    }
+    return 0;
+}
 
 static struct place read_place(const char *text) {
     const char *end = strchr(text, '=');
@@ -81,50 +95,66 @@ static size_t in_common(const char *one, const char *other, size_t most) {
     return length;
 }
 
+/* A place, and the paths that it has by other mounts. */
+static void add_place(struct bytes *places, const char *text) {
+    struct bytes others = {0};
+    struct place place = read_place(text);
+    bytes_add(places, &place, sizeof place);
+    reached_aliases(place.path, &others); /* they stay */
+    for (const char *each = others.data; each && each < others.data + others.length;
+         each += strlen(each) + 1) {
+        place.path = each;
+        place.length = strlen(each);
+        bytes_add(places, &place, sizeof place);
+    }
+}
+
+/* Where the places are, and what is mounted in them. */
+static void add_origins(struct bytes *origins, const struct place *places, size_t count) {
+    struct origin origin = {0};
+    const char *point;
+    for (size_t i = 0; i < count; i++) {
+        origin = origin_of(places[i].path);
+        bytes_add(origins, &origin, sizeof origin);
+    }
+    for (size_t i = 0; reached_noted(i, &point, &origin.device); i++) {
+        origin.mount = 0; /* by a path it is hidden anyway */
+        for (size_t j = 0; j < count; j++)
+            if (length_within(point, &places[j])) bytes_add(origins, &origin, sizeof origin);
+    }
+}
+
 struct hidden *hidden_prepare(struct hidden_given given) {
     struct hidden *hidden = allocate(sizeof *hidden);
-    size_t count = 0;
-    while (given.places[count]) count++;
-    *hidden = (struct hidden){.shown = given.shown, .count = count};
-    hidden->places = allocate((count + 1) * sizeof *hidden->places);
-    hidden->origins = allocate((count + 1) * sizeof *hidden->origins);
-    for (size_t i = 0; i < count; i++) {
-        hidden->places[i] = read_place(given.places[i]);
-        hidden->origins[i] = origin_of(hidden->places[i].path);
+    struct bytes places = {0}, origins = {0};
+    reached_note();
+    owner_prepare();
+    for (const char **text = given.places; *text; text++) add_place(&places, *text);
+    *hidden = (struct hidden){.shown = given.shown,
+                              .places = (struct place *)places.data,
+                              .count = places.length / sizeof(struct place)};
+    add_origins(&origins, hidden->places, hidden->count);
+    hidden->origins = (struct origin *)origins.data;
+    hidden->origin_count = origins.length / sizeof(struct origin);
+    for (size_t i = 0; i < hidden->count; i++)
         hidden->common = i ? in_common(hidden->places[0].path, hidden->places[i].path,
                                        hidden->common)
                            : hidden->places[0].length;
-    }
-    reached_note();
-    owner_prepare();
     return hidden;
 }
 
 /* ---- paths ---- */
 
 bool hidden_may_be_on(const struct hidden *hidden, dev_t device) {
-    for (size_t i = 0; i < hidden->count; i++)
+    for (size_t i = 0; i < hidden->origin_count; i++)
         if (hidden->origins[i].device == device) return true;
     return false;
 }
 
 bool hidden_is_reached_by(const struct hidden *hidden, unsigned long long mount) {
-    for (size_t i = 0; i < hidden->count; i++)
+    for (size_t i = 0; i < hidden->origin_count; i++)
         if (hidden->origins[i].mount == mount) return true;
     return false;
-}
-
-/* How long the part of a path is that is the place, or a copy of it; 0: it is not in it. */
-static size_t length_within(const char *path, const struct place *place) {
-    if (strncmp(path, place->path, place->length) != 0) return 0;
-    if (place->length == 1) return 1; /* the root */
-    for (const char *const *copy = copies; *copy; copy++) {
-        size_t length = place->length + strlen(*copy);
-        if (strncmp(path + place->length, *copy, strlen(*copy)) == 0 &&
-            (!path[length] || path[length] == '/'))
-            return length;
-    }
-    return 0;
 }
 
 static bool is_shown(const struct hidden *hidden, const char *path, size_t most) {
@@ -264,13 +294,29 @@ static bool is_path_touched(const struct hidden *hidden, const struct call *call
            !is_owned(hidden, path, most, call->caller.thread);
 }
 
+/* What has been removed, and is held open: whether it was hidden. */
+static bool is_removed_touched(const struct hidden *hidden, const struct call *call,
+                               const struct spot *spot) {
+    static const char removed[] = " (deleted)";
+    char link[64], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->object);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length <= 0 || *path != '/') return false; /* it never had a name */
+    path[length] = '\0';
+    char *end = strrchr(path, ' ');
+    if (end && strcmp(end, removed) == 0) *end = '\0';
+    if (!mounts_are_old(spot->object)) return may_be_any(hidden, call, spot);
+    size_t most = longest(hidden, path);
+    return most && !is_owned(hidden, path, most, call->caller.thread);
+}
+
 static bool is_spot_touched(const struct hidden *hidden, const struct call *call,
                             const struct spot *spot) {
     char path[3 * PATH_MAX];
     bool touched = false;
     size_t at = 0;
     if (call->asked->change == OPENS && is_raw(call, spot)) return true;
-    if (spot_is_nameless(spot)) return false;
+    if (spot_is_nameless(spot)) return is_removed_touched(hidden, call, spot);
     struct found found = find(call, spot);
     if (found.reach == UNREACHED) touched = may_be_any(hidden, call, spot);
     while (found.reach == REACHED && !touched && take_path(&found, &at, path, sizeof path))

@@ -47,8 +47,8 @@ struct keeper {
     int listener, starts;
     const struct bounds *bounds;
     const struct daemon *daemon;
-    int most_waiting;
-    atomic_int waiting;
+    int most_waiting; /* at one end of pipes */
+    atomic_int waiting[2];
     pthread_rwlock_t names;
 };
 
@@ -92,15 +92,17 @@ static int hand_over(const struct asking *asking, int file, uint64_t flags) {
     return number < 0 ? -errno : number;
 }
 
-/* Half of the threads may wait for others to open a pipe: they will, by the other half. */
+/* A third of the threads each may wait for others to open the one end of a pipe or the other:
+ * these will, by the rest. */
 static int open_file(struct keeper *keeper, struct call *call, const struct asking *asking) {
     const struct spot *spot = &call->spots[0];
     bool is_pipe = spot->object >= 0 && S_ISFIFO(spot->about.st_mode);
+    atomic_int *waiting = &keeper->waiting[call_reads(call)];
     int error = ENFILE;
     if (!is_pipe) return opening_do(call, is_wanted, asking);
-    if (atomic_fetch_add(&keeper->waiting, 1) < keeper->most_waiting)
+    if (atomic_fetch_add(waiting, 1) < keeper->most_waiting)
         error = opening_do(call, is_wanted, asking);
-    atomic_fetch_sub(&keeper->waiting, 1);
+    atomic_fetch_sub(waiting, 1);
     return error;
 }
 
@@ -287,7 +289,8 @@ static bool is_more(void *about) {
 }
 
 /* The socket over which starts of programs are passed on. */
-int keeper_start(int listener, const struct bounds *bounds, const struct daemon *daemon) {
+int keeper_start(int listener, const struct bounds *bounds, const struct daemon *daemon,
+                 const char *owners) {
     static struct crew_work work = {NULL, receive, is_more, take, sizeof(struct seccomp_notif)};
     int ends[2];
     struct keeper *keeper = allocate(sizeof *keeper);
@@ -297,10 +300,10 @@ int keeper_start(int listener, const struct bounds *bounds, const struct daemon 
                               .starts = ends[0],
                               .bounds = bounds,
                               .daemon = daemon,
-                              .most_waiting = crew_most() / 2};
+                              .most_waiting = crew_most() / 3};
     pthread_rwlock_init(&keeper->names, NULL);
     actor_prepare();
-    proc_prepare();
+    proc_prepare(owners);
     walk_prepare();
     apart_prepare();
     pipes_prepare();

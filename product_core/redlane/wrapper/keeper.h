@@ -4,4 +4,5 @@
 #include "bounds.h"
 #include "request.h"
 
-int keeper_start(int listener, const struct bounds *bounds, const struct daemon *daemon);
+int keeper_start(int listener, const struct bounds *bounds, const struct daemon *daemon,
+                 const char *owners);

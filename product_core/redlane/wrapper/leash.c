@@ -189,14 +189,15 @@ enum {
 
 /* Where not all may be read: what sees into other programs, or past the kernel. */
 #define BLIND(perf_event_open, bpf, init_module, finit_module, kexec_load, kexec_file_load, \
-              iopl, ioperm, fanotify_init) \
+              iopl, ioperm, fanotify_init, pidfd_getfd) \
     IF(perf_event_open, SECCOMP_RET_ERRNO | EPERM), IF(bpf, SECCOMP_RET_ERRNO | EPERM), \
         IF(init_module, SECCOMP_RET_ERRNO | EPERM), \
         IF(finit_module, SECCOMP_RET_ERRNO | EPERM), \
         IF(kexec_load, SECCOMP_RET_ERRNO | EPERM), \
         IF(kexec_file_load, SECCOMP_RET_ERRNO | EPERM), \
         IF(iopl, SECCOMP_RET_ERRNO | EPERM), IF(ioperm, SECCOMP_RET_ERRNO | EPERM), \
-        IF(fanotify_init, SECCOMP_RET_ERRNO | EPERM)
+        IF(fanotify_init, SECCOMP_RET_ERRNO | EPERM), \
+        IF(pidfd_getfd, SECCOMP_RET_ERRNO | EPERM)
 
 /* Who has a filter's listener answers in place of this session's supervisor, once that is
  * gone. */
@@ -304,11 +305,11 @@ struct sock_fprog leash_filter(struct asks asks) {
     static const struct sock_filter own_blind[] = {
         BLIND(SYS_perf_event_open, SYS_bpf, SYS_init_module, SYS_finit_module, SYS_kexec_load,
               SYS_kexec_file_load, OWN_IOPL, OWN_IOPERM,
-              SYS_fanotify_init)};
+              SYS_fanotify_init, SYS_pidfd_getfd)};
     static const struct sock_filter other_blind[] = {
         BLIND(OTHER_PERF_EVENT_OPEN, OTHER_BPF, OTHER_INIT_MODULE, OTHER_FINIT_MODULE,
               OTHER_KEXEC_LOAD, OF_OTHER(NO_CALL, 401), OTHER_IOPL,
-              OTHER_IOPERM, OTHER_FANOTIFY_INIT)};
+              OTHER_IOPERM, OTHER_FANOTIFY_INIT, SYS_pidfd_getfd)};
     static const struct held own_held = {PART(own_here), PART(own_blind), PART(own_placed), PART(own)},
                              other_held = {PART(other_here), PART(other_blind),
                                            PART(other_placed), PART(other)};

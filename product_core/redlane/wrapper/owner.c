@@ -2,10 +2,12 @@
  *
  * It is the name of a file below /usr or /opt that is root's alone, as everything above it
  * is; and where the session is root's too, it has not changed since that began. What a
- * session has mounted there is another file. */
+ * session has mounted there is another file; and in a root or in namespaces of its own a
+ * program may have been started by a loader of the session's, so that it is none there. */
 #define _GNU_SOURCE
 #include "owner.h"
 
+#include "apart.h"
 #include "processes.h"
 
 #include <fcntl.h>
@@ -63,7 +65,7 @@ static bool is_the_file(pid_t thread, const char *path) {
 
 bool owner_is(const char *names, size_t length, pid_t thread) {
     char path[PATH_MAX];
-    if (!length || !read_path(thread, path) || !is_one_of(names, length, path) ||
+    if (!length || apart_is(thread) || !read_path(thread, path) || !is_one_of(names, length, path) ||
         !is_the_file(thread, path) || process_tracer(thread) != 0)
         return false;
     for (char *end = path + strlen(path); end > path; end = strrchr(path, '/')) {

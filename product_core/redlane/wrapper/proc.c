@@ -4,8 +4,10 @@
 #define _GNU_SOURCE
 #include "proc.h"
 
+#include "apart.h"
 #include "bytes.h"
 #include "mounts.h"
+#include "owner.h"
 #include "processes.h"
 
 #include <errno.h>
@@ -109,8 +111,12 @@ static bool read_status(int proc, long number, struct bytes *status) {
 }
 
 static pid_t redlane_run;
+static const char *owner_names;
 
-void proc_prepare(void) { redlane_run = getpid(); }
+void proc_prepare(const char *owners) {
+    redlane_run = getpid();
+    owner_names = owners;
+}
 
 /* The top of the /proc that a directory is of; -1: it cannot be told. */
 static int top_of(int directory) {
@@ -209,9 +215,27 @@ bool proc_is_own(int directory, pid_t thread) {
     return is_it;
 }
 
-/* Whether a process is one of the session: it descends from this one. */
+/* Whether two processes run the same program. */
+static bool are_alike(long id, long other) {
+    char path[64];
+    struct stat one, two;
+    snprintf(path, sizeof path, "/proc/%ld/exe", id);
+    if (stat(path, &one) != 0) return false;
+    snprintf(path, sizeof path, "/proc/%ld/exe", other);
+    return stat(path, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+/* Whether nobody but an owner itself looks into a process. */
+static bool is_closed(long id, pid_t thread) {
+    return owner_names && owner_may_be(owner_names, (pid_t)id) &&
+           (apart_is(thread) || !are_alike(id, thread));
+}
+
+/* Whether a process is one of the session: it descends from this one, and does not act for
+ * it. */
 static bool is_below_us(long id) {
     struct process process = {.parent = id};
+    if (are_alike(id, redlane_run)) return false;
     for (int depth = 0; depth < MOST_ANCESTORS && process.parent > 1; depth++) {
         if (!process_read(process.parent, &process)) return false;
         if (process.parent == redlane_run) return true;
@@ -228,7 +252,8 @@ bool proc_is_open_to(int directory, pid_t thread, bool is_bound) {
         read_status_at(directory, "../status", &there))
         is_open = is_own(there.data, thread, shown == OURS) ||
                   (!is_bound && shown == OURS &&
-                   is_below_us(number_of(there.data, "\nTgid:"))) ||
+                   is_below_us(number_of(there.data, "\nTgid:")) &&
+                   !is_closed(number_of(there.data, "\nTgid:"), thread)) ||
                   (!is_bound && shown == BELOW_US && !mounts_are_old(directory));
     free(there.data);
     return is_open;

@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Once, in this process itself. */
-void proc_prepare(void);
+/* Once, in this process itself. `owners`: programs, their names between colons, whose
+ * processes are open to none but themselves; NULL: there are none. */
+void proc_prepare(const char *owners);
 
 /* Whether a file of a process, by its name, says the same to whoever reads it. */
 bool proc_tells_all(const char *name);

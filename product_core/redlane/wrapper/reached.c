@@ -106,6 +106,40 @@ static bool path_of(int file, char *path) {
     return *path == '/';
 }
 
+bool reached_noted(size_t number, const char **point, dev_t *device) {
+    const struct mount *mount = mount_at(&noted, number);
+    if (!mount) return false;
+    *point = mount->point;
+    *device = mount->device;
+    return true;
+}
+
+/* The mount that a path leads through: of those at the same point the last. */
+static const struct mount *mount_of(const char *path) {
+    const struct mount *each, *found = NULL;
+    for (size_t i = 0; (each = mount_at(&noted, i)); i++)
+        if (below(path, each->point) && (!found || strlen(each->point) >= strlen(found->point)))
+            found = each;
+    return found;
+}
+
+void reached_aliases(const char *path, struct bytes *paths) {
+    const struct mount *own = mount_of(path), *each;
+    char inside[2 * PATH_MAX];
+    if (!own) return;
+    const char *rest = own->point[1] ? below(path, own->point) : path;
+    snprintf(inside, sizeof inside, "%s%s", own->root[1] ? own->root : "", rest);
+    for (size_t i = 0; (each = mount_at(&noted, i)); i++) {
+        if (each == own || each->device != own->device) continue;
+        const char *left = below(inside, each->root);
+        bool holds_mount = !left && below(each->root, inside);
+        if (!left && !holds_mount) continue; /* none of it is there */
+        if (each->point[1] || holds_mount) bytes_add_text(paths, each->point);
+        if (left) bytes_add_text(paths, left);
+        bytes_add(paths, "", 1);
+    }
+}
+
 /* ---- what was there before ---- */
 
 /* The mount that a file is reached through, if it was there before. */

@@ -102,10 +102,9 @@ static bool is_free(const struct reading *reading, int file, const struct statx 
     if (!mounts_have(mount)) return false;
     if (proc_has(file))
         return !reading->has_links && read_path(file, path) && proc_file_tells_all(path);
-    if (!hidden_may_be_on(hidden, makedev(about->stx_dev_major, about->stx_dev_minor)))
-        return true;
-    return hidden_is_reached_by(hidden, mount) && read_path(file, path) &&
-           !hidden_holds(hidden, path);
+    if (!read_path(file, path) || hidden_holds(hidden, path)) return false;
+    return hidden_is_reached_by(hidden, mount) ||
+           !hidden_may_be_on(hidden, makedev(about->stx_dev_major, about->stx_dev_minor));
 }
 
 /* ---- to open it ---- */

@@ -10,11 +10,13 @@
 #include "bytes.h"
 #include "redirect.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 enum { LARGEST_ENVIRONMENT = 8 * 1024 * 1024, MOST_ENTRIES = 64, WORD = sizeof(long) };
 
@@ -31,13 +33,22 @@ static bool is_loading(const char *variable) {
     return false;
 }
 
+/* Whether a file can be opened, and there is nothing in it. */
+static bool is_empty(const char *path) {
+    char byte;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool empty = file >= 0 && read(file, &byte, 1) == 0;
+    if (file >= 0) close(file);
+    return empty;
+}
+
 /* Counts the variables that a program was started with; false: they cannot be told. */
 static bool read_variables(pid_t process, size_t *count, bool *are_loading) {
     char path[64];
     struct bytes all = {0};
     bytes_add(&all, "", 0);
     snprintf(path, sizeof path, "/proc/%ld/environ", (long)process);
-    bool is_read = bytes_read_file(&all, path, LARGEST_ENVIRONMENT) &&
+    bool is_read = (bytes_read_file(&all, path, LARGEST_ENVIRONMENT) || is_empty(path)) &&
                    all.length < LARGEST_ENVIRONMENT;
     *count = 0;
     *are_loading = false;

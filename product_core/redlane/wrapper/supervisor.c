@@ -179,7 +179,8 @@ static _Noreturn void become_agent(const struct session *session, pid_t supervis
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) _exit(STATUS_REFUSED);
     bool is_coreless = session->asks.places || session->asks.reads;
-    if (is_coreless && setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) != 0)
+    /* One byte: to a program that takes cores none would be no limit (core(5)). */
+    if (is_coreless && setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) != 0)
         refuse("the session cannot be bound: it may leave core files");
     setrlimit(RLIMIT_NOFILE, &session->files);
     if (session->filtered) filtered_load(session->filtered);
@@ -221,7 +222,8 @@ static void hand_over(struct session *session) {
         peeking_prepare(session->owners);
     }
     filtered_take_from(session->filtered,
-                       keeper_start(listener, &session->bounds, &session->daemon));
+                       keeper_start(listener, &session->bounds, &session->daemon,
+                                    session->owners));
 }
 
 /* The terminal has stopped the agent: so does this process, that the outer shell may

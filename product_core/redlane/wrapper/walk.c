@@ -221,6 +221,8 @@ static int step(struct walk *walk, enum end end, struct spot *spot, bool *ended)
                            ? ENAMETOOLONG
                            : stay(walk, spot);
     if (strcmp(spot->name, ".") == 0 || strcmp(spot->name, "..") == 0) {
+        if (fstat(walk->at, &spot->about) != 0) return errno;
+        if (!S_ISDIR(spot->about.st_mode)) return ENOTDIR;
         walk->end = spot->name[1] ? ".." : ".";
         return spot->name[1] ? go_up(walk) : 0;
     }

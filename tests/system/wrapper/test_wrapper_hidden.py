@@ -34,6 +34,7 @@ from system.ways_to_hidden_files import (
     POSING_IN_MOUNTS,
     RAW,
     READS,
+    REMOVED,
     SEEN,
     SINGLE,
     TRACES,
@@ -62,11 +63,13 @@ def _others(
     text: str,
     *before: str,
     options: Sequence[str] | None = None,
+    within: Sequence[str] = (),
 ) -> list[str]:
     """The statements that end with another errno, 0 for success, and with which."""
     words = [*before, PYTHON, "-I", "-B", "-c", INSIDER]
     words += [json.dumps([each for each in NAMED.split(text) if each])]
-    done = ground.run(*words, options=_options(ground) if options is None else options)
+    held = _options(ground) if options is None else options
+    done = ground.run(*words, options=held, within=within)
     assert done.stdout, done.stderr
     errors = json.loads(done.stdout).items()
     return [f"{name}: {other}" for name, other in errors if other != error]
@@ -227,6 +230,45 @@ def test_where_nobody_can_tell_nothing_is_read(ground: Ground, path: str) -> Non
     assert _others(ground, EPERM, _at(UNTOLD, path), *OWN_MOUNTS) == []
 
 
+def test_what_was_hidden_is_read_no_more_than_before(ground: Ground) -> None:
+    """Neither is what was removed, and is held open."""
+    for path in ("key", "left/file"):
+        for end in ("", ".bak", ".new"):
+            (ground.place / f"{path}{end}").write_text("as it was")
+    (ground.place / "links/other").write_text("another")
+    ground.person.own(ground.place)
+    both = "rename('links/other', '@.new')", "unlink('@.new')"
+    assert _others(ground, EPERM, _at(REMOVED.replace(*both), "key")) == []
+    assert _others(ground, 0, _at(REMOVED, "left/file")) == []
+
+
+def test_owner_is_none_in_namespaces_of_its_own(ground: Ground) -> None:
+    """Its loader may be another there."""
+    ground.needs_namespaces()
+    assert _others(ground, EPERM, "program('cat', 'theirs/file')", *OWN_MOUNTS) == []
+    assert _others(ground, 0, "program('cat', 'left/file')", *OWN_MOUNTS) == []
+
+
+MOUNTED = """
+mkdir -p own/sub alias
+mount -t tmpfs none own/sub
+echo text > own/sub/file
+mount --bind own alias
+mount --bind own/deep at
+exec "$@"
+"""
+
+
+def test_mounts_that_were_there_before_give_no_way(ground: Ground) -> None:
+    if not ground.is_roots:
+        pytest.skip("NOT TESTED: root mounts them")
+    words = ["unshare", "-m", "sh", "-ec", MOUNTED, "sh"]
+    ways = "read('own/sub/file')\nread('alias/file')\nread('at/file')\nread('alias/a')"
+    assert _others(ground, EPERM, ways, within=words) == []
+    twin = "read('own/shown/file')\nread('key.txt')"
+    assert _others(ground, 0, twin, within=words) == []
+
+
 def test_owner_opens_what_it_owns(ground: Ground) -> None:
     ways = "program('cat', '@')\nprogram('/usr/bin/cat', '-u', '@')"
     assert _others(ground, 0, _at(ways, "theirs/file", "mine/inner/file")) == []
@@ -270,8 +312,7 @@ def test_who_says_that_it_is_an_owner_is_none(ground: Ground) -> None:
 @pytest.mark.usefixtures("untouched")
 def test_what_an_owner_has_open_is_not_opened_again(ground: Ground) -> None:
     way = "read(opened_by('@'))"
-    assert _others(ground, EPERM, _at(way, "theirs/file")) == []
-    assert _others(ground, 0, _at(way, "left/file")) == []
+    assert _others(ground, EACCES, _at(way, "theirs/file", "left/file")) == []
 
 
 def test_disks_and_memory_are_not_opened(ground: Ground) -> None:
@@ -293,6 +334,11 @@ def test_owners_are_not_looked_into(ground: Ground) -> None:
     """Other programs of the session are."""
     assert _others(ground, EPERM, _at(TRACES, "cat")) == []
     assert _others(ground, 0, _at(TRACES.partition("child")[0], "tee")) == []
+
+
+def test_files_are_taken_from_no_process(ground: Ground) -> None:
+    """Whose a descriptor is may change while that is found out."""
+    assert _others(ground, EPERM, _at("taken(@)", "cat", "tee")) == []
 
 
 def test_what_changes_while_it_is_looked_at_shows_nothing(ground: Ground) -> None:

@@ -50,6 +50,8 @@ for at in (f, d, p, b, 999, -1, -100, -5):
         got = call(257, at, path, 0)
         print(at in (f, d, p, b), at, path[:6],
             type(got) is int and os.read(got, 9) or got)
+for flags in (R, W, os.O_RDWR, R | os.O_CREAT, W | os.O_TRUNC, R | os.O_DIRECTORY):
+    print(oct(flags), *(tried(os.open, each, flags, dir_fd=f) for each in ("..", ".")))
 """,
     "lowest number, up to the limit": """
 made("f"); before = os.open("f", R); os.close(before)
