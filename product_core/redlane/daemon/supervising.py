@@ -78,13 +78,19 @@ def _parse(words: Sequence[str]) -> _Session:
     return _Session(socket, session, passed, kept, command)
 
 
+def _no_core() -> tuple[int, int]:
+    """One byte: to a program that takes cores zero would be no limit (core(5))."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    return (0, 0) if hard == 0 else (1, 1)
+
+
 def _run(session: _Session) -> int:
     """Run the session to its end; its status, as wait(2) gives it."""
     _become_supervisor()
     with Launch(program("redlane-run"), program("redlane-sh")) as launch:
         supervision = _supervision(session, launch)
         if supervision.is_coreless:
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_CORE, _no_core())
         words = launch.words(session.options, session.command)
         with _default_signals():
             supervisor = Supervisor(words, follows=launch.has_stopped)

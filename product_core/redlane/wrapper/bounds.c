@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bounds.h"
 
+#include "file.h"
 #include "mounts.h"
 
 #include <errno.h>
@@ -64,8 +65,8 @@ struct access {
 
 static int look_at_access(void *argument) {
     const struct access *access = argument;
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", access->file);
+    char link[FILE_LINK];
+    file_link(access->file, link);
     return faccessat(AT_FDCWD, link, access->mode, AT_EACCESS) == 0 ? 0 : errno;
 }
 

@@ -7,6 +7,7 @@
 #include "doing.h"
 
 #include "devices.h"
+#include "file.h"
 #include "machine.h"
 #include "processes.h"
 
@@ -23,7 +24,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { OWN_LINK = 64, END = 2, OLD_CHOWN = 182, OLD_LCHOWN = 16, OLD_FCHOWN = 95 };
+enum { END = 2, OLD_CHOWN = 182, OLD_LCHOWN = 16, OLD_FCHOWN = 95 };
 
 /* A name as its path has it. */
 struct name {
@@ -47,10 +48,6 @@ static struct name name_of(const struct spot *spot) {
     return name;
 }
 
-static void link_to_object(const struct spot *spot, char *link) {
-    snprintf(link, OWN_LINK, "/proc/self/fd/%d", spot->object);
-}
-
 static uint64_t rest(const struct call *call, int number) {
     return call->data->args[call->asked->rest + number];
 }
@@ -65,13 +62,13 @@ static int check_object(const struct spot *spot) {
 /* ---- names ---- */
 
 static long link_object(const struct call *call) {
-    char link[OWN_LINK];
+    char link[FILE_LINK];
     struct name to = name_of(&call->spots[1]);
     if (call->flags & ~(uint64_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) {
         errno = EINVAL;
         return -1;
     }
-    link_to_object(&call->spots[0], link);
+    file_link(call->spots[0].object, link);
     return linkat(AT_FDCWD, link, to.directory, to.text, AT_SYMLINK_FOLLOW);
 }
 
@@ -144,8 +141,8 @@ static long truncate_within(const struct call *call, const char *link) {
 
 static long do_object(const struct doing *doing) {
     const struct call *call = doing->call;
-    char link[OWN_LINK];
-    link_to_object(&call->spots[0], link);
+    char link[FILE_LINK];
+    file_link(call->spots[0].object, link);
     switch (call->asked->deed) {
     case TRUNCATE:
     case TRUNCATE_64: return truncate_within(call, link);

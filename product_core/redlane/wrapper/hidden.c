@@ -9,6 +9,7 @@
 
 #include "bytes.h"
 #include "call.h"
+#include "file.h"
 #include "message.h"
 #include "mounts.h"
 #include "owner.h"
@@ -251,6 +252,7 @@ static bool take_path(const struct found *found, size_t *at, char *path, size_t 
     if (*at >= found->reached.paths.length) return false;
     *at += strlen(each) + 1;
     snprintf(path, size, "%s%s%s", each, *name && each[1] ? "/" : "", name);
+    path_is_of_removed(path); /* that very name; the file may have others */
     return true;
 }
 
@@ -297,14 +299,9 @@ static bool is_path_touched(const struct hidden *hidden, const struct call *call
 /* What has been removed, and is held open: whether it was hidden. */
 static bool is_removed_touched(const struct hidden *hidden, const struct call *call,
                                const struct spot *spot) {
-    static const char removed[] = " (deleted)";
-    char link[64], path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->object);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length <= 0 || *path != '/') return false; /* it never had a name */
-    path[length] = '\0';
-    char *end = strrchr(path, ' ');
-    if (end && strcmp(end, removed) == 0) *end = '\0';
+    char path[PATH_MAX];
+    if (!file_path(spot->object, path)) return false; /* it never had a name */
+    path_is_of_removed(path);
     if (!mounts_are_old(spot->object)) return may_be_any(hidden, call, spot);
     size_t most = longest(hidden, path);
     return most && !is_owned(hidden, path, most, call->caller.thread);

@@ -16,6 +16,7 @@
 #include "crew.h"
 #include "domains.h"
 #include "doing.h"
+#include "file.h"
 #include "filtered.h"
 #include "message.h"
 #include "opening.h"
@@ -127,22 +128,18 @@ static int act(struct keeper *keeper, struct call *call, const struct asking *as
 }
 
 /* Where a spot is, to be told. */
-static void show_spot(const struct spot *spot, char *path, size_t size) {
-    char link[64];
-    int place = spot->parent >= 0 ? spot->parent : spot->object;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", place);
-    ssize_t length = readlink(link, path, size - 1);
-    size_t end = length > 0 ? (size_t)length : 0;
-    path[end] = '\0';
+static void show_spot(const struct spot *spot, char path[PATH_MAX]) {
+    file_path(spot->parent >= 0 ? spot->parent : spot->object, path);
+    size_t end = strlen(path);
     if (*spot->name && spot->parent >= 0)
-        snprintf(path + end, size - end, "%s%s", end == 1 ? "" : "/", spot->name);
+        snprintf(path + end, PATH_MAX - end, "%s%s", end == 1 ? "" : "/", spot->name);
 }
 
 static void refuse_call(const struct asking *asking, const struct call *call,
                         const struct judgement *judgement) {
     char path[PATH_MAX];
     struct refusal refusal = {judgement->rule, asking->thread, call->asked->name, path};
-    show_spot(&call->spots[judgement->which], path, sizeof path);
+    show_spot(&call->spots[judgement->which], path);
     report_refused(asking->keeper->daemon, &refusal);
     struct complaint complaint = complaint_prepare(&refusal);
     respond(asking, 0, judgement->rule->error);

@@ -10,6 +10,7 @@
 #include "kept.h"
 
 #include "bytes.h"
+#include "file.h"
 #include "message.h"
 #include "mounts.h"
 #include "table.h"
@@ -164,11 +165,8 @@ static int directory_by_path(int from, const char *path, const struct stat *file
 /* The directory that an open file lies in; -1 when that cannot be told. */
 static int directory_of(const struct caller *caller, const struct spot *spot,
                         char *name) {
-    char link[64], path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->object);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
-    if (*path != '/') return -1;
+    char path[PATH_MAX];
+    if (!file_path(spot->object, path)) return -1;
     int found = directory_by_path(AT_FDCWD, path, &spot->about, name);
     return found >= 0 ? found : directory_by_path(caller->root, path, &spot->about, name);
 }

@@ -343,3 +343,13 @@ void leash_put_on(void) {
         refuse("the session cannot be bound: Landlock refuses");
     close(rules);
 }
+
+/* No program leaves a core. One byte: to a program that takes cores, zero would be no
+ * limit (core(5)). */
+void leash_leave_no_core(void) {
+    struct rlimit cores;
+    if (getrlimit(RLIMIT_CORE, &cores) != 0) refuse("the session may leave core files");
+    cores.rlim_cur = cores.rlim_max = cores.rlim_max != 0;
+    if (setrlimit(RLIMIT_CORE, &cores) != 0)
+        refuse("the session cannot be bound: it may leave core files");
+}

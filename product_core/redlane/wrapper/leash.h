@@ -15,3 +15,4 @@ struct asks {
 
 struct sock_fprog leash_filter(struct asks asks);
 void leash_put_on(void);
+void leash_leave_no_core(void);

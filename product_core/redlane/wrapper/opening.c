@@ -10,6 +10,7 @@
 #include "opening.h"
 
 #include "devices.h"
+#include "file.h"
 #include "mounts.h"
 #include "pipes.h"
 #include "proc.h"
@@ -62,14 +63,14 @@ static int check_there(const struct opening *opening) {
 }
 
 static int open_held(const struct opening *opening) {
-    char link[OWN_PATH];
+    char link[FILE_LINK];
     struct open_how how = {
         .flags = opening->flags & ~(uint64_t)(O_NOFOLLOW | O_CREAT | O_EXCL),
         .mode = mode_of(opening) * !!(opening->flags & __O_TMPFILE)};
     if (opening->flags & __O_TMPFILE) how.flags |= opening->flags & O_EXCL;
     errno = check_there(opening);
     if (errno) return -1;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", opening->call->spots[0].object);
+    file_link(opening->call->spots[0].object, link);
     return (int)syscall(SYS_openat2, AT_FDCWD, link, &how, sizeof how);
 }
 
@@ -170,11 +171,10 @@ static bool is_setting(const struct spot *spot) {
 
 /* Whether it is one of networks. */
 static bool is_of_net(const struct spot *spot) {
-    char link[OWN_PATH], path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->parent);
-    ssize_t length = readlink(link, path, sizeof path - 2);
-    snprintf(path + (length > 0 ? length : 0), 2, "/");
-    return length <= 0 || strstr(path, "/net/");
+    char path[PATH_MAX];
+    if (!file_path(spot->parent, path)) return true;
+    const char *end = strrchr(path, '/');
+    return strstr(path, "/net/") || strcmp(end, "/net") == 0;
 }
 
 static bool is_device(const struct spot *spot, unsigned device_major, unsigned device_minor) {
@@ -222,12 +222,12 @@ static int open_if_terminal(void *argument) {
     struct opening *opening = terminal->opening;
     struct stat about;
     struct statfs system;
-    char link[OWN_PATH];
+    char link[FILE_LINK];
     int flags = (int)opening->flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL | O_TRUNC);
     int held = openat(opening->call->caller.root, terminal->path,
                       O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (held < 0) return errno;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", held);
+    file_link(held, link);
     bool is_it = fstat(held, &about) == 0 && S_ISCHR(about.st_mode) &&
                  about.st_rdev == terminal->device && fstatfs(held, &system) == 0 &&
                  system.f_type == DEVPTS_SUPER_MAGIC;

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "pipes.h"
 
+#include "file.h"
 #include "message.h"
 
 #include <errno.h>
@@ -41,10 +42,10 @@ static void await_opening(int watch) {
 
 int pipe_open_writing(int (*open)(void *), void *argument, int object,
                       bool (*is_wanted)(const void *), const void *about) {
-    char link[64];
+    char link[FILE_LINK];
     int error = open(argument);
     int watch = error == ENXIO ? inotify_init1(IN_CLOEXEC | IN_NONBLOCK) : -1;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", object);
+    file_link(object, link);
     if (watch >= 0 && inotify_add_watch(watch, link, IN_OPEN) < 0) {
         close(watch);
         watch = -1;

@@ -6,6 +6,7 @@
 
 #include "apart.h"
 #include "bytes.h"
+#include "file.h"
 #include "mounts.h"
 #include "owner.h"
 #include "processes.h"
@@ -66,11 +67,8 @@ bool proc_file_tells_all(const char *path) {
 }
 
 bool proc_is_told_to_all(int file) {
-    char link[64], path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
-    return mounts_are_old(file) && proc_file_tells_all(path);
+    char path[PATH_MAX];
+    return mounts_are_old(file) && file_path(file, path) && proc_file_tells_all(path);
 }
 
 bool proc_is_top(int directory) {

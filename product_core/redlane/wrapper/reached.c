@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "reached.h"
 
+#include "file.h"
 #include "mounts.h"
 
 #include <fcntl.h>
@@ -95,15 +96,6 @@ static const char *below(const char *path, const char *above) {
     if (length == 1) return path; /* the root */
     bool is_below = strncmp(path, above, length) == 0 && (!path[length] || path[length] == '/');
     return is_below ? path + length : NULL;
-}
-
-/* The path of a file from the root of its namespace of mounts. */
-static bool path_of(int file, char *path) {
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    ssize_t length = readlink(link, path, PATH_MAX - 1);
-    path[length > 0 ? length : 0] = '\0';
-    return *path == '/';
 }
 
 bool reached_noted(size_t number, const char **point, dev_t *device) {
@@ -299,7 +291,7 @@ static bool is_in_memory(int file) {
 enum reach reached_find(const struct caller *caller, int file, struct reached *reached) {
     char path[PATH_MAX];
     *reached = (struct reached){0};
-    if (!path_of(file, path)) return UNREACHED;
+    if (!file_path(file, path)) return UNREACHED;
     const struct mount *mount = old_mount(file);
     if (mount) return find_old(reached, caller, file, mount, path) ? REACHED : UNREACHED;
     dev_t device = find_inside(reached, caller, file, path);

@@ -12,6 +12,7 @@
 #include "actor.h"
 #include "apart.h"
 #include "devices.h"
+#include "file.h"
 #include "mounts.h"
 #include "proc.h"
 #include "walk.h"
@@ -86,14 +87,6 @@ static bool is_plain(const struct statx *about) {
            device_keeps_nothing(makedev(kind, about->stx_rdev_minor));
 }
 
-static bool read_path(int file, char *path) {
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    ssize_t length = readlink(link, path, PATH_MAX - 1);
-    path[length > 0 ? length : 0] = '\0';
-    return *path == '/';
-}
-
 /* Whether its path is the only one by which it is hidden, and says that it is not. */
 static bool is_free(const struct reading *reading, int file, const struct statx *about,
                     uint64_t mount) {
@@ -101,8 +94,9 @@ static bool is_free(const struct reading *reading, int file, const struct statx 
     char path[PATH_MAX];
     if (!mounts_have(mount)) return false;
     if (proc_has(file))
-        return !reading->has_links && read_path(file, path) && proc_file_tells_all(path);
-    if (!read_path(file, path) || hidden_holds(hidden, path)) return false;
+        return !reading->has_links && file_path(file, path) && proc_file_tells_all(path);
+    if (!file_path(file, path) || path_is_of_removed(path) || hidden_holds(hidden, path))
+        return false;
     return hidden_is_reached_by(hidden, mount) ||
            !hidden_may_be_on(hidden, makedev(about->stx_dev_major, about->stx_dev_minor));
 }
@@ -111,9 +105,9 @@ static bool is_free(const struct reading *reading, int file, const struct statx 
 
 static int open_found(void *argument) {
     struct reading *reading = argument;
-    char link[64];
+    char link[FILE_LINK];
     int flags = (int)(reading->flags & KNOWN) | O_RDONLY | O_CLOEXEC | O_NOCTTY;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", reading->file);
+    file_link(reading->file, link);
     int opened = open(link, flags);
     int error = opened < 0 ? errno : 0;
     close(reading->file);

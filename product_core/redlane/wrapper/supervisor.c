@@ -178,10 +178,7 @@ static sigset_t handled(const struct session *session) {
 static _Noreturn void become_agent(const struct session *session, pid_t supervisor) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) _exit(STATUS_REFUSED);
-    bool is_coreless = session->asks.places || session->asks.reads;
-    /* One byte: to a program that takes cores none would be no limit (core(5)). */
-    if (is_coreless && setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) != 0)
-        refuse("the session cannot be bound: it may leave core files");
+    if (session->asks.places || session->asks.reads) leash_leave_no_core();
     setrlimit(RLIMIT_NOFILE, &session->files);
     if (session->filtered) filtered_load(session->filtered);
     execvp(session->command[0], session->command);

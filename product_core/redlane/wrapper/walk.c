@@ -7,6 +7,7 @@
 #include "walk.h"
 
 #include "bytes.h"
+#include "file.h"
 #include "mounts.h"
 #include "proc.h"
 
@@ -295,15 +296,10 @@ int walk_open(const struct caller *caller, int number, struct spot *spot) {
 }
 
 bool spot_is_nameless(const struct spot *spot) {
-    char link[64], path[PATH_MAX];
+    char path[PATH_MAX];
     if (spot->object < 0) return false;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", spot->object);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length <= 0) return false;
-    path[length] = '\0';
-    const char *end = strrchr(path, ' ');
-    bool is_removed = !spot->about.st_nlink && end && strcmp(end, " (deleted)") == 0;
-    return *path != '/' || is_removed;
+    if (!file_path(spot->object, path)) return *path;
+    return !spot->about.st_nlink && path_is_of_removed(path);
 }
 
 void spot_leave(struct spot *spot) {

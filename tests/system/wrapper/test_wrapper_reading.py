@@ -255,7 +255,7 @@ def inside():
 child(inside)
 pid, end = stopped(lambda: os.chroot("root"))
 print(text(f"/proc/{pid}/root/d/f"), tried(text, f"/proc/{pid}/root/l/f"),
-      tried(text, f"/proc/{pid}/root/../f")); end()
+      tried(text, f"/proc/{pid}/root/d/../../f")); end()
 """,
 }
 
