@@ -14,6 +14,7 @@
 #include <linux/capability.h>
 #include <linux/nsfs.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,9 +134,15 @@ int actor_take(struct actor *actor, pid_t thread, bool makes) {
     return 0;
 }
 
+static atomic_bool has_become;
+
+void actor_note(void) { atomic_store(&has_become, true); }
+
 bool actor_is_like_us(pid_t thread) {
     struct actor actor;
-    if (is_plain && !domains_are_there()) return true;
+    bool is_told = geteuid() == 0; /* of whatever changes its rights (asked.c) */
+    if ((is_plain || (is_told && !atomic_load(&has_become))) && !domains_are_there())
+        return true;
     bool is_like = actor_take(&actor, thread, false) == 0 && actor.is_alike &&
                    !actor.domain_count;
     actor_leave(&actor);

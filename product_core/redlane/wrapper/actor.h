@@ -25,7 +25,10 @@ struct actor {
 
 extern const struct actor nobody; /* yet */
 
-/* Whether a thread has the rights of this process, and no domain. */
+/* One is about to have other rights. */
+void actor_note(void);
+/* Whether a thread has the rights of this process, and no domain. It is none that is apart
+ * (apart.h). */
 bool actor_is_like_us(pid_t thread);
 /* `makes`: the mask is wanted. An errno, 0 for success. */
 int actor_take(struct actor *actor, pid_t thread, bool makes);

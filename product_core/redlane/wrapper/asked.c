@@ -11,9 +11,12 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #define LEGACY(name) SYS_##name
@@ -29,6 +32,10 @@ struct row {
 };
 
 #define ROW(own, i386, arm, ...) {own, OF_OTHER(i386, arm), {__VA_ARGS__}}
+
+/* The same numbers on both 32-bit machines. */
+#define BECOME_ROW(own, other, name) \
+    ROW(own, other, other, name, BECOMES, STAYS, NONE, NONE, NONE, NONE, NONE, BECOME, NONE)
 
 static const struct row rows[] = {
     ROW(LEGACY(open), 5, 5, "open", OPENS, BY_OPEN_FLAGS, NONE, 0, NONE, NONE, 1, OPEN, 2),
@@ -128,6 +135,26 @@ static const struct row rows[] = {
         NONE, NONE, NONE, COPY_MEMORY, 0),
     ROW(SYS_process_vm_writev, 348, 377, "process_vm_writev", LOOKS_INTO, STAYS, NONE, NONE,
         NONE, NONE, NONE, COPY_MEMORY, 0),
+    BECOME_ROW(SYS_setuid, 213, "setuid"),
+    BECOME_ROW(NONE, 23, "setuid"),
+    BECOME_ROW(SYS_setgid, 214, "setgid"),
+    BECOME_ROW(NONE, 46, "setgid"),
+    BECOME_ROW(SYS_setreuid, 203, "setreuid"),
+    BECOME_ROW(NONE, 70, "setreuid"),
+    BECOME_ROW(SYS_setregid, 204, "setregid"),
+    BECOME_ROW(NONE, 71, "setregid"),
+    BECOME_ROW(SYS_setgroups, 206, "setgroups"),
+    BECOME_ROW(NONE, 81, "setgroups"),
+    BECOME_ROW(SYS_setresuid, 208, "setresuid"),
+    BECOME_ROW(NONE, 164, "setresuid"),
+    BECOME_ROW(SYS_setresgid, 210, "setresgid"),
+    BECOME_ROW(NONE, 170, "setresgid"),
+    BECOME_ROW(SYS_setfsuid, 215, "setfsuid"),
+    BECOME_ROW(NONE, 138, "setfsuid"),
+    BECOME_ROW(SYS_setfsgid, 216, "setfsgid"),
+    BECOME_ROW(NONE, 139, "setfsgid"),
+    BECOME_ROW(SYS_capset, 185, "capset"),
+    BECOME_ROW(SYS_prctl, 172, "prctl"),
 };
 
 bool asked_times(enum deed deed) {
@@ -227,6 +254,19 @@ static unsigned add_attach(struct sock_filter *code, int number) {
     return add(code, part, sizeof part);
 }
 
+static unsigned add_becoming(struct sock_filter *code, int number) {
+    const struct sock_filter part[] = {
+        UNLESS(number, 6),
+        LOAD(WORD(0)),
+        UNLESS(PR_CAPBSET_DROP, 1),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+        UNLESS(PR_SET_SECUREBITS, 1),
+        RETURN(SECCOMP_RET_USER_NOTIF),
+        LOAD(offsetof(struct seccomp_data, nr)),
+    };
+    return add(code, part, sizeof part);
+}
+
 static unsigned add_row(struct sock_filter *code, int number, const struct asked *asked,
                         bool reads) {
     const struct sock_filter whole[] = {
@@ -236,6 +276,10 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
     bool is_of_reading = asked->change == DEPARTS || asked->change == LOOKS_INTO;
     bool has_flags = asked->flags != NONE;
     if (is_of_reading && !reads) return 0;
+    if (asked->change == BECOMES) {
+        if (!reads || geteuid() != 0) return 0; /* others have nothing to give up */
+        if (strcmp(asked->name, "prctl") == 0) return add_becoming(code, number);
+    }
     if (asked->change == OPENS && has_flags) return add_open(code, number, asked, reads);
     if (asked->change == MOUNTS && has_flags) return add_mount(code, number, asked, reads);
     if (asked->change == BINDS_BY_MEMORY) return add_bind_by_memory(code, number);

@@ -20,7 +20,8 @@ enum change {
     RESTRICTS,       /* none: the caller binds itself */
     MOUNTS,          /* none: a new file system */
     DEPARTS,         /* none: the caller sees other files by its paths from then on */
-    LOOKS_INTO,      /* none: another process's memory or files */
+    LOOKS_INTO,      /* none: another process's memory */
+    BECOMES,         /* none: the caller has other rights from then on */
 };
 
 /* What it does then, if it may. */
@@ -49,6 +50,7 @@ enum deed {
     MOUNT,
     DEPART,
     CLONE,
+    BECOME,
     ATTACH,
     COPY_MEMORY,
 };
@@ -77,5 +79,5 @@ const struct asked *asked_find(const struct seccomp_data *data);
 /* Adds to a filter what asks about them, where a number has been loaded; how many
  * instructions that is. `reads`: also about files that are opened for reading, and what
  * that takes. `code` has room for ASKED_MOST. */
-enum { ASKED_MOST = 320 };
+enum { ASKED_MOST = 384 };
 unsigned asked_filter(struct sock_filter *code, bool is_own, bool reads);

@@ -223,6 +223,11 @@ static void let_depart(const struct asking *asking, const struct seccomp_data *d
     let_go_on(asking, deed == CLONE && data->args[0] & CLONE_PARENT ? EPERM : 0);
 }
 
+static void let_become(const struct asking *asking) {
+    actor_note();
+    let_go_on(asking, 0);
+}
+
 static void let_look_into(const struct asking *asking, const struct seccomp_data *data,
                           const struct asked *asked) {
     int error = peeking_take(asking->thread, asked, data);
@@ -262,6 +267,7 @@ static void take(void *about, const void *call) {
     case RESTRICTS: let_restrict(&asking, data, asked->deed); break;
     case MOUNTS: let_mount(&asking, data, asked); break;
     case DEPARTS: let_depart(&asking, data, asked->deed); break;
+    case BECOMES: let_become(&asking); break;
     case LOOKS_INTO: let_look_into(&asking, data, asked); break;
     default: keep(keeper, notification, asked);
     }
