@@ -24,8 +24,8 @@
 enum {
     MOST_THREADS = 512,
     FEWEST_THREADS = 8,
-    DESCRIPTORS = 32, /* of a call */
-    DESCRIPTORS_LEFT = 512,
+    DESCRIPTORS = 16, /* of a call */
+    DESCRIPTORS_LEFT = 256,
     STACK = 512 * 1024,
     LONG_NANOSECONDS = 5 * 1000 * 1000,
     QUIET_LOOKS = 10,

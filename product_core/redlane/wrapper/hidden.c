@@ -18,11 +18,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/major.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 const struct rule hidden_rule = {
@@ -112,24 +114,24 @@ static void add_place(struct bytes *places, const char *text) {
 
 /* Where the places are, and what is mounted in them. */
 static void add_origins(struct bytes *origins, const struct place *places, size_t count) {
-    struct origin origin = {0};
+    struct origin origin;
     const char *point;
     for (size_t i = 0; i < count; i++) {
         origin = origin_of(places[i].path);
         bytes_add(origins, &origin, sizeof origin);
-    }
-    for (size_t i = 0; reached_noted(i, &point, &origin.device); i++) {
-        origin.mount = 0; /* by a path it is hidden anyway */
-        for (size_t j = 0; j < count; j++)
-            if (length_within(point, &places[j])) bytes_add(origins, &origin, sizeof origin);
+        for (size_t j = 0; (point = reached_point(j)); j++) {
+            if (!length_within(point, &places[i])) continue;
+            origin = origin_of(point);
+            bytes_add(origins, &origin, sizeof origin);
+        }
     }
 }
 
-struct hidden *hidden_prepare(struct hidden_given given) {
+struct hidden *hidden_prepare(struct hidden_given given, long filters) {
     struct hidden *hidden = allocate(sizeof *hidden);
     struct bytes places = {0}, origins = {0};
     reached_note();
-    owner_prepare();
+    owner_prepare(filters);
     for (const char **text = given.places; *text; text++) add_place(&places, *text);
     *hidden = (struct hidden){.shown = given.shown,
                               .places = (struct place *)places.data,
@@ -207,6 +209,12 @@ static bool is_above(const struct hidden *hidden, const char *path) {
 
 /* ---- the call ---- */
 
+/* Whether it is of binfmt_misc, by which the kernel opens programs for others. */
+static bool is_of_formats(int file) {
+    struct statfs system;
+    return fstatfs(file, &system) != 0 || system.f_type == BINFMTFS_MAGIC;
+}
+
 /* Where the contents of files are found, past their names: on a disk, or in a memory. A
  * program's own memory holds what it has read itself. */
 static bool is_raw(const struct call *call, const struct spot *spot) {
@@ -217,6 +225,7 @@ static bool is_raw(const struct call *call, const struct spot *spot) {
     if (S_ISCHR(mode))
         return (kind == MEM_MAJOR && (number == 1 || number == 2 || number == 4)) ||
                kind == SCSI_GENERIC_MAJOR || kind == RAW_MAJOR || kind == MTD_CHAR_MAJOR;
+    if (!call_reads(call) && is_of_formats(spot->object)) return true;
     if (!proc_has(spot->object)) return false;
     if (spot->parent < 0) return !S_ISDIR(mode) && !proc_is_told_to_all(spot->object);
     return strcmp(spot->name, "kcore") == 0 ||

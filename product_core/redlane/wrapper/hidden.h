@@ -18,7 +18,8 @@ struct hidden_given {
 
 extern const struct rule hidden_rule;
 
-struct hidden *hidden_prepare(struct hidden_given given);
+/* `filters` hold the calls of the session's programs from its start. */
+struct hidden *hidden_prepare(struct hidden_given given, long filters);
 
 /* Whether a canonical path is hidden, whoever owns it. */
 bool hidden_holds(const struct hidden *hidden, const char *path);

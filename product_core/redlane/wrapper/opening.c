@@ -300,6 +300,10 @@ int opening_do(struct call *call, bool (*is_wanted)(const void *), const void *a
     else if (spot->object >= 0 && S_ISFIFO(spot->about.st_mode))
         error = open_pipe(&opening, is_wanted, about);
     else error = open_plain(&opening, is_wanted, about);
+    if (!error && is_of_others(call)) { /* by now: it may have become an owner */
+        close(opening.file);
+        return EACCES;
+    }
     call->file = opening.file;
     return error;
 }

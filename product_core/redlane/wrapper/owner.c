@@ -3,7 +3,8 @@
  * It is the name of a file below /usr or /opt that is root's alone, as everything above it
  * is; and where the session is root's too, it has not changed since that began. What a
  * session has mounted there is another file; and in a root or in namespaces of its own a
- * program may have been started by a loader of the session's, so that it is none there. */
+ * program may have been started by a loader of the session's, so that it is none there;
+ * nor where a filter of the session's tells it that calls are done which are not. */
 #define _GNU_SOURCE
 #include "owner.h"
 
@@ -19,8 +20,12 @@
 #include <unistd.h>
 
 static time_t began;
+static long own_filters;
 
-void owner_prepare(void) { began = time(NULL); }
+void owner_prepare(long filters) {
+    began = time(NULL);
+    own_filters = filters;
+}
 
 /* The path of what a process runs; false: it is not installed. */
 static bool read_path(pid_t process, char *path) {
@@ -65,7 +70,8 @@ static bool is_the_file(pid_t thread, const char *path) {
 
 bool owner_is(const char *names, size_t length, pid_t thread) {
     char path[PATH_MAX];
-    if (!length || apart_is(thread) || !read_path(thread, path) || !is_one_of(names, length, path) ||
+    if (!length || apart_is(thread) || own_filters <= 0 ||
+        process_filters(thread) != own_filters || !read_path(thread, path) || !is_one_of(names, length, path) ||
         !is_the_file(thread, path) || process_tracer(thread) != 0)
         return false;
     for (char *end = path + strlen(path); end > path; end = strrchr(path, '/')) {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The session begins. */
-void owner_prepare(void);
+/* The session begins: so many filters hold its programs' calls. */
+void owner_prepare(long filters);
 /* Whether it is an installed program of one of the names between colons. */
 bool owner_is(const char *names, size_t length, pid_t thread);
 /* The same by nothing but where it lies: some of those are none. */

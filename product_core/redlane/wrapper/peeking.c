@@ -21,13 +21,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REMEMBERED = 64, MOST_LOOKS = 500, LOOK_NANOSECONDS = 1000 * 1000 };
+enum {
+    REMEMBERED = 64,
+    MOST_LOOKS = 500,
+    LOOK_NANOSECONDS = 1000 * 1000,
+    LONG_NANOSECONDS = 20 * 1000 * 1000,
+};
 
 /* A thread that has been let go on. */
 struct peek {
     struct process process; /* the thread, as a process is told */
     int call;
-    unsigned long long used; /* time in its own code by then */
+    unsigned long long run; /* for so long, by then */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,27 +65,35 @@ static int check(pid_t thread, const struct asked *asked, const struct seccomp_d
 
 /* ---- who looks ---- */
 
-static unsigned long long time_used(long thread) {
+/* The time that a thread itself has had a processor for, in nanoseconds. */
+static unsigned long long time_run(long thread) {
     char path[64];
     struct bytes text = {0};
-    unsigned long long used = 0;
-    snprintf(path, sizeof path, "/proc/%ld/stat", thread);
-    if (bytes_read_file(&text, path, 1024)) {
-        const char *end = strrchr(text.data, ')');
-        if (end)
-            sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu", &used);
-    }
+    unsigned long long run = 0;
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/schedstat", process_of(thread), thread);
+    if (bytes_read_file(&text, path, 1024)) sscanf(text.data, "%llu", &run);
     free(text.data);
-    return used;
+    return run;
+}
+
+static bool has_ended(long thread) {
+    char path[64];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%ld", thread);
+    return stat(path, &about) != 0 && errno == ENOENT;
 }
 
 /* Whether a thread is back from its call: it has ended, waits in another one, or has run
- * its own code since. */
+ * for longer than it takes to find whom it looks into. One that gets no processor has not
+ * come as far. */
 static bool is_back(const struct peek *peek) {
     struct process now;
     long id = peek->process.id, call = process_call(id);
-    if (!process_read(id, &now) || !process_same(&now, &peek->process)) return true;
-    return call >= 0 ? call != peek->call : time_used(id) != peek->used;
+    if (!process_read(id, &now)) return has_ended(id);
+    if (!process_same(&now, &peek->process)) return true;
+    if (call >= 0) return call != peek->call;
+    unsigned long long run = time_run(id);
+    return peek->run && run > peek->run + LONG_NANOSECONDS;
 }
 
 static void forget(size_t number) { peeks[number] = peeks[--count]; }
@@ -104,7 +117,7 @@ int peeking_take(pid_t thread, const struct asked *asked, const struct seccomp_d
     if (count == REMEMBERED) forget_those_back();
     struct peek *peek = &peeks[count];
     peek->call = data->nr;
-    peek->used = time_used(thread);
+    peek->run = time_run(thread);
     if (count < REMEMBERED && process_read(thread, &peek->process)) {
         count++;
         error = check(thread, asked, data);

@@ -98,12 +98,9 @@ static const char *below(const char *path, const char *above) {
     return is_below ? path + length : NULL;
 }
 
-bool reached_noted(size_t number, const char **point, dev_t *device) {
+const char *reached_point(size_t number) {
     const struct mount *mount = mount_at(&noted, number);
-    if (!mount) return false;
-    *point = mount->point;
-    *device = mount->device;
-    return true;
+    return mount ? mount->point : NULL;
 }
 
 /* The mount that a path leads through: of those at the same point the last. */

@@ -17,8 +17,8 @@ struct reached {
 
 /* To be done before anything of the session runs. */
 void reached_note(void);
-/* The mounts that were there then, by numbers from 0: where each is, and whose device. */
-bool reached_noted(size_t number, const char **point, dev_t *device);
+/* Where the mounts are that were there then, by numbers from 0; NULL beyond the last. */
+const char *reached_point(size_t number);
 /* Adds the other paths that a path had then, each with NUL at its end. */
 void reached_aliases(const char *path, struct bytes *paths);
 /* `reached` is to be left in any case. */

@@ -26,6 +26,7 @@
 #include "locate.h"
 #include "message.h"
 #include "peeking.h"
+#include "processes.h"
 #include "report.h"
 
 #include <errno.h>
@@ -215,7 +216,7 @@ static void hand_over(struct session *session) {
     if (session->is_placed)
         session->bounds.places = places_prepare(session->places, &session->daemon);
     if (session->asks.reads) {
-        session->bounds.hidden = hidden_prepare(session->hidden);
+        session->bounds.hidden = hidden_prepare(session->hidden, process_filters(session->agent));
         peeking_prepare(session->owners);
     }
     filtered_take_from(session->filtered,

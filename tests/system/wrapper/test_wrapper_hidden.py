@@ -135,19 +135,16 @@ def test_what_is_not_is_opened_in_all_these_ways(ground: Ground, path: str) -> N
     assert _others(ground, 0, text) == []
 
 
-@pytest.mark.usefixtures("untouched")
 def test_the_longest_place_counts_and_copies_beside_it(ground: Ground) -> None:
     assert _others(ground, EPERM, _at("read('@')", *ALL_HELD)) == []
     assert _others(ground, 0, _at("read('@')", *ALL_LEFT)) == []
 
 
-@pytest.mark.usefixtures("untouched")
 def test_without_a_place_nothing_is_hidden(ground: Ground) -> None:
     none = _options(ground, ())
     assert _others(ground, 0, _at("read('@')", *ALL_HELD), options=none) == []
 
 
-@pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize("path", ["own/file", "other/file"])
 def test_what_cannot_be_looked_at_opens_nothing(ground: Ground, path: str) -> None:
     how = "call(437, -100, '@', (ctypes.c_ulong * 3)(), 24)"
@@ -223,7 +220,6 @@ def test_mounts_of_its_own_take_no_way(ground: Ground) -> None:
     assert _others(ground, 0, _at(BOUND, "left"), *OWN_MOUNTS) == []
 
 
-@pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize("path", ["own", "left"])
 def test_where_nobody_can_tell_nothing_is_read(ground: Ground, path: str) -> None:
     ground.needs_namespaces()
@@ -231,7 +227,6 @@ def test_where_nobody_can_tell_nothing_is_read(ground: Ground, path: str) -> Non
 
 
 def test_what_was_hidden_is_read_no_more_than_before(ground: Ground) -> None:
-    """Neither is what was removed, and is held open."""
     for path in ("key", "left/file"):
         for end in ("", ".bak", ".new"):
             (ground.place / f"{path}{end}").write_text("as it was")
@@ -247,6 +242,12 @@ def test_owner_is_none_in_namespaces_of_its_own(ground: Ground) -> None:
     ground.needs_namespaces()
     assert _others(ground, EPERM, "program('cat', 'theirs/file')", *OWN_MOUNTS) == []
     assert _others(ground, 0, "program('cat', 'left/file')", *OWN_MOUNTS) == []
+
+
+def test_formats_of_programs_are_not_told_to_the_kernel(ground: Ground) -> None:
+    ground.needs_namespaces()
+    way = "mount('b', 'at', 'binfmt_misc', 0); read('at/register', O_WRONLY)"
+    assert _others(ground, EPERM, way, *OWN_MOUNTS) == []
 
 
 MOUNTED = """
