@@ -33,6 +33,7 @@ __all__ = [
     "READS",
     "REMOVED",
     "SEEN",
+    "SHELL",
     "SINGLE",
     "TRACES",
     "UNTOLD",
@@ -92,6 +93,10 @@ def filtered(*what):  # within a filter of its own, that lets everything pass
 def program(*words, **more):
     done = subprocess.run(words, stderr=-3, stdout=-3, **more)
     if done.returncode: raise OSError(1, "")
+def started_with(*words):
+    one = subprocess.Popen(words, stdin=-1); started.append(one)
+    owners.add(one.pid)  # nor is its map read
+    return one.pid
 def running(*words):
     one = subprocess.Popen(words, stdin=-1, stdout=-1); started.append(one)
     one.stdin.write(b"ready"); one.stdin.flush(); one.stdout.read(1)
@@ -321,5 +326,9 @@ inside('/proc/self', lambda: read('/proc/self/mem'))
 TRACES = """
 attach(@)  seize(@)  memory(@, 310)  memory(@, 311)
 child(lambda: attach(@))  thread(lambda: attach(@))
+"""
+SHELL = """
+attach(started_with(f"{dirname(here)}/programs/redlane-sh"))
+memory(started_with(f"{dirname(here)}/programs/redlane-sh"), 311)
 """
 NAMED = re.compile(r"\n|  +")

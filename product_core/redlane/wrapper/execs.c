@@ -93,6 +93,10 @@ void execs_serve(struct execs *execs, int listener) {
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 }
 
+int execs_guarded_shell(const struct execs *execs) {
+    return images_guarded_shell(execs->images);
+}
+
 int execs_listener(const struct execs *execs) { return execs->listener; }
 
 /* Readable while execs_take_answers has something to do. */
@@ -253,6 +257,8 @@ static void has_started(struct execs *execs, struct start *start) {
         end(execs, process, "what it has started cannot be told");
     } else if (started.image == IMAGE_OTHER && !is_safe_owner(execs, process)) {
         end(execs, process, "others could have it show what only it may read");
+    } else if (started.image == IMAGE_GUARDED && !peeking_is_over()) {
+        end(execs, process, "others could make its shell ask for something else");
     } else if (started.image == IMAGE_GUARDED &&
                process_filters(process) != execs->filters) {
         end(execs, process, "a filter of its own could make its shell believe anything");

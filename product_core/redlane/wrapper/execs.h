@@ -11,6 +11,8 @@ struct execs *execs_prepare(const char *control_socket, bool is_judged,
                             const char *owners);
 uint64_t execs_token(const struct execs *execs);
 void execs_serve(struct execs *execs, int listener);
+/* The guarded shell, open. */
+int execs_guarded_shell(const struct execs *execs);
 int execs_listener(const struct execs *execs);
 int execs_answers(const struct execs *execs);
 void execs_receive(struct execs *execs);

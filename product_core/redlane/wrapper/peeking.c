@@ -1,13 +1,14 @@
 /* Processes of the session that look into others: not into those that may read what is
- * hidden.
+ * hidden, nor into the guarded shell, which could be made to ask for something else.
  *
  * A call that may go on is done by the kernel, and by then what it looks into may have
- * become another program. So each is remembered, and a program that owns something does
- * not run before they have come back. */
+ * become another program. So each is remembered, and none of those programs runs
+ * before they have come back. */
 #define _GNU_SOURCE
 #include "peeking.h"
 
 #include "bytes.h"
+#include "message.h"
 #include "owner.h"
 #include "processes.h"
 
@@ -41,11 +42,12 @@ static struct peek peeks[REMEMBERED];
 static size_t count;
 static bool is_closed;
 static const char *owner_names = "";
-static struct stat our_numbers;
+static struct stat our_numbers, guarded_shell;
 
-void peeking_prepare(const char *owners) {
+void peeking_prepare(const char *owners, int shell) {
     owner_names = owners ? owners : "";
-    stat("/proc/self/ns/pid", &our_numbers);
+    if (stat("/proc/self/ns/pid", &our_numbers) != 0 || fstat(shell, &guarded_shell) != 0)
+        refuse("the session cannot be supervised: %s", strerror(errno));
 }
 
 /* ---- who is looked into ---- */
@@ -57,10 +59,19 @@ static bool has_our_numbers(pid_t thread) {
     return stat(path, &about) == 0 && about.st_ino == our_numbers.st_ino;
 }
 
+static bool is_guarded_shell(pid_t process) {
+    char path[64];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%ld/exe", (long)process);
+    return stat(path, &about) == 0 && about.st_dev == guarded_shell.st_dev &&
+           about.st_ino == guarded_shell.st_ino;
+}
+
 static int check(pid_t thread, const struct asked *asked, const struct seccomp_data *data) {
     pid_t of = (pid_t)data->args[(int)asked->rest];
     if (!has_our_numbers(thread)) return EPERM;
-    return of > 0 && owner_may_be(owner_names, of) ? EPERM : 0;
+    bool is_closed_to_all = of > 0 && (owner_may_be(owner_names, of) || is_guarded_shell(of));
+    return is_closed_to_all ? EPERM : 0;
 }
 
 /* ---- who looks ---- */
@@ -115,11 +126,9 @@ int peeking_take(pid_t thread, const struct asked *asked, const struct seccomp_d
     forget_thread(thread);
     while (is_closed) pthread_cond_wait(&opened, &lock);
     if (count == REMEMBERED) forget_those_back();
-    struct peek *peek = &peeks[count];
-    peek->call = data->nr;
-    peek->run = time_run(thread);
-    if (count < REMEMBERED && process_read(thread, &peek->process)) {
-        count++;
+    struct peek peek = {.call = data->nr, .run = time_run(thread)};
+    if (count < REMEMBERED && process_read(thread, &peek.process)) {
+        peeks[count++] = peek;
         error = check(thread, asked, data);
     }
     if (error) forget_thread(thread);

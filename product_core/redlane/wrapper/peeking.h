@@ -1,5 +1,5 @@
 /* Processes of the session that look into others: not into those that may read what is
- * hidden. */
+ * hidden, nor into the guarded shell. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,11 +7,11 @@
 
 #include "asked.h"
 
-/* `owners`: the names of those between colons. */
-void peeking_prepare(const char *owners);
+/* `owners`: the names of those between colons; `shell`: the guarded one, open. */
+void peeking_prepare(const char *owners, int shell);
 /* A thread is about to: an errno that this is to fail with; 0: it may, and does so from
  * then on. */
 int peeking_take(pid_t thread, const struct asked *asked, const struct seccomp_data *data);
-/* A program stands that owns something and has not run: whether nobody is looking into
+/* One of those stands and has not run: whether nobody is looking into
  * what it was before. Those that ask meanwhile wait. */
 bool peeking_is_over(void);

@@ -217,7 +217,7 @@ static void hand_over(struct session *session) {
         session->bounds.places = places_prepare(session->places, &session->daemon);
     if (session->asks.reads) {
         session->bounds.hidden = hidden_prepare(session->hidden, process_filters(session->agent));
-        peeking_prepare(session->owners);
+        peeking_prepare(session->owners, execs_guarded_shell(session->execs));
     }
     filtered_take_from(session->filtered,
                        keeper_start(listener, &session->bounds, &session->daemon,

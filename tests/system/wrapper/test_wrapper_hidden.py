@@ -10,36 +10,8 @@ from pathlib import Path
 
 import pytest
 from supervised import PEOPLE, compiled
+from system import ways_to_hidden_files as ways
 from system.hidden_ground import OWN_MOUNTS, PYTHON, Ground, ground_of
-from system.ways_to_hidden_files import (
-    ABOVE,
-    ABSENT,
-    ALL_HELD,
-    ALL_LEFT,
-    BOUND,
-    DIRECTORIES,
-    HELD,
-    HIDDEN,
-    INSIDER,
-    LEFT,
-    MAKES,
-    MEMORIES,
-    MOVES,
-    MOVES_IN,
-    NAMED,
-    OVERLAID,
-    OWN_MEMORY,
-    PLAIN_DEVICES,
-    POSING,
-    POSING_IN_MOUNTS,
-    RAW,
-    READS,
-    REMOVED,
-    SEEN,
-    SINGLE,
-    TRACES,
-    UNTOLD,
-)
 
 
 def _at(text: str, *paths: str) -> str:
@@ -47,7 +19,7 @@ def _at(text: str, *paths: str) -> str:
 
 
 def _options(
-    ground: Ground, hidden: Sequence[str] = HIDDEN, shown: str = "own/shown"
+    ground: Ground, hidden: Sequence[str] = ways.HIDDEN, shown: str = "own/shown"
 ) -> list[str]:
     options = ["--owners", f"cat:tail:{Path(PYTHON).name}"]
     options += ["--shown", str(ground.place / shown)]
@@ -66,8 +38,8 @@ def _others(
     within: Sequence[str] = (),
 ) -> list[str]:
     """The statements that end with another errno, 0 for success, and with which."""
-    words = [*before, PYTHON, "-I", "-B", "-c", INSIDER]
-    words += [json.dumps([each for each in NAMED.split(text) if each])]
+    words = [*before, PYTHON, "-I", "-B", "-c", ways.INSIDER]
+    words += [json.dumps([each for each in ways.NAMED.split(text) if each])]
     held = _options(ground) if options is None else options
     done = ground.run(*words, options=held, within=within)
     assert done.stdout, done.stderr
@@ -85,12 +57,12 @@ def _fill(ground: Ground) -> None:
     """Make what they find: directories that are alike, hidden and not."""
     ground.renew()
     place = ground.place
-    for each in (*DIRECTORIES, "own/shown/deep"):
+    for each in (*ways.DIRECTORIES, "own/shown/deep"):
         (place / each).mkdir(parents=True, exist_ok=True)
         if "link" not in each and "at" not in each:
             for name in ("file", "a", "b", "c"):
                 (place / each / name).write_text("as it was")
-    for each in (*SINGLE, "mine/named", "mine/both", "mine/two", "up/file"):
+    for each in (*ways.SINGLE, "mine/named", "mine/both", "mine/two", "up/file"):
         (place / each).write_text("as it was")
     (place / "own/link").symlink_to("file")
     ground.person.own(place)
@@ -122,27 +94,27 @@ def untouched(ground: Ground) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("untouched")
-@pytest.mark.parametrize("path", HELD)
+@pytest.mark.parametrize("path", ways.HELD)
 def test_what_is_hidden_is_opened_in_no_way(ground: Ground, path: str) -> None:
-    assert _others(ground, EPERM, _at(READS, path)) == []
+    assert _others(ground, EPERM, _at(ways.READS, path)) == []
 
 
-@pytest.mark.parametrize("path", LEFT)
+@pytest.mark.parametrize("path", ways.LEFT)
 def test_what_is_not_is_opened_in_all_these_ways(ground: Ground, path: str) -> None:
-    text = _at(READS, path)
+    text = _at(ways.READS, path)
     if path == "mine/file":  # this program's own, and not another's
-        text = NAMED.sub("\n", text).partition("program(")[0]
+        text = ways.NAMED.sub("\n", text).partition("program(")[0]
     assert _others(ground, 0, text) == []
 
 
 def test_the_longest_place_counts_and_copies_beside_it(ground: Ground) -> None:
-    assert _others(ground, EPERM, _at("read('@')", *ALL_HELD)) == []
-    assert _others(ground, 0, _at("read('@')", *ALL_LEFT)) == []
+    assert _others(ground, EPERM, _at("read('@')", *ways.ALL_HELD)) == []
+    assert _others(ground, 0, _at("read('@')", *ways.ALL_LEFT)) == []
 
 
 def test_without_a_place_nothing_is_hidden(ground: Ground) -> None:
     none = _options(ground, ())
-    assert _others(ground, 0, _at("read('@')", *ALL_HELD), options=none) == []
+    assert _others(ground, 0, _at("read('@')", *ways.ALL_HELD), options=none) == []
 
 
 @pytest.mark.parametrize("path", ["own/file", "other/file"])
@@ -166,64 +138,64 @@ def test_programs_of_32_bits_are_held_as_well(ground: Ground) -> None:
 @pytest.mark.parametrize("directory", ["own", "theirs", "mine"])
 def test_what_is_hidden_gets_no_other_name(ground: Ground, directory: str) -> None:
     """Not by its owner either."""
-    assert _others(ground, EPERM, _at(MOVES, directory)) == []
+    assert _others(ground, EPERM, _at(ways.MOVES, directory)) == []
 
 
 def test_what_is_not_hidden_gets_other_names(ground: Ground) -> None:
-    assert _others(ground, 0, _at(MOVES, "left")) == []
+    assert _others(ground, 0, _at(ways.MOVES, "left")) == []
 
 
 @pytest.mark.usefixtures("untouched")
 def test_what_leads_to_it_stays(ground: Ground) -> None:
-    assert _others(ground, EPERM, ABOVE) == []
+    assert _others(ground, EPERM, ways.ABOVE) == []
 
 
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize("directory", ["own", "own/deep", "theirs"])
 def test_nothing_is_made_in_a_hidden_place(ground: Ground, directory: str) -> None:
-    assert _others(ground, EPERM, _at(MAKES + MOVES_IN, directory)) == []
+    assert _others(ground, EPERM, _at(ways.MAKES + ways.MOVES_IN, directory)) == []
 
 
 @pytest.mark.parametrize("directory", ["left", "own/shown"])
 def test_all_of_that_is_made_elsewhere(ground: Ground, directory: str) -> None:
-    assert _others(ground, 0, _at(MAKES, directory)) == []
-    moves = MOVES_IN.replace("/1'", "/20'").replace("/2'", "/21'")
+    assert _others(ground, 0, _at(ways.MAKES, directory)) == []
+    moves = ways.MOVES_IN.replace("/1'", "/20'").replace("/2'", "/21'")
     assert _others(ground, 0, _at(moves, directory)) == []
 
 
 def test_its_owner_makes_what_it_needs(ground: Ground) -> None:
-    assert _others(ground, 0, _at(MAKES, "mine")) == []
+    assert _others(ground, 0, _at(ways.MAKES, "mine")) == []
 
 
 def test_what_is_not_there_yet_is_not_made(ground: Ground) -> None:
-    assert _others(ground, EPERM, ABSENT) == []
+    assert _others(ground, EPERM, ways.ABSENT) == []
     assert not (ground.place / "absent").exists()
 
 
 def test_that_it_is_there_is_seen(ground: Ground) -> None:
-    assert _others(ground, 0, SEEN) == []
+    assert _others(ground, 0, ways.SEEN) == []
 
 
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize("directory", ["own", "theirs"])
 def test_mounts_of_its_own_give_no_way(ground: Ground, directory: str) -> None:
     ground.needs_namespaces()
-    assert _others(ground, EPERM, _at(BOUND, directory), *OWN_MOUNTS) == []
-    assert _others(ground, EACCES, _at(OVERLAID, directory), *OWN_MOUNTS) == []
+    assert _others(ground, EPERM, _at(ways.BOUND, directory), *OWN_MOUNTS) == []
+    assert _others(ground, EACCES, _at(ways.OVERLAID, directory), *OWN_MOUNTS) == []
     if ground.is_roots:
         alone = (*OWN_MOUNTS[:1], "-m")
-        assert _others(ground, EPERM, _at(BOUND, directory), *alone) == []
+        assert _others(ground, EPERM, _at(ways.BOUND, directory), *alone) == []
 
 
 def test_mounts_of_its_own_take_no_way(ground: Ground) -> None:
     ground.needs_namespaces()
-    assert _others(ground, 0, _at(BOUND, "left"), *OWN_MOUNTS) == []
+    assert _others(ground, 0, _at(ways.BOUND, "left"), *OWN_MOUNTS) == []
 
 
 @pytest.mark.parametrize("path", ["own", "left"])
 def test_where_nobody_can_tell_nothing_is_read(ground: Ground, path: str) -> None:
     ground.needs_namespaces()
-    assert _others(ground, EPERM, _at(UNTOLD, path), *OWN_MOUNTS) == []
+    assert _others(ground, EPERM, _at(ways.UNTOLD, path), *OWN_MOUNTS) == []
 
 
 def test_what_was_hidden_is_read_no_more_than_before(ground: Ground) -> None:
@@ -233,8 +205,8 @@ def test_what_was_hidden_is_read_no_more_than_before(ground: Ground) -> None:
     (ground.place / "links/other").write_text("another")
     ground.person.own(ground.place)
     both = "rename('links/other', '@.new')", "unlink('@.new')"
-    assert _others(ground, EPERM, _at(REMOVED.replace(*both), "key")) == []
-    assert _others(ground, 0, _at(REMOVED, "left/file")) == []
+    assert _others(ground, EPERM, _at(ways.REMOVED.replace(*both), "key")) == []
+    assert _others(ground, 0, _at(ways.REMOVED, "left/file")) == []
 
 
 def test_owner_is_none_in_namespaces_of_its_own(ground: Ground) -> None:
@@ -280,19 +252,19 @@ def test_owner_opens_what_it_owns(ground: Ground) -> None:
 
 @pytest.mark.usefixtures("untouched")
 def test_who_poses_as_an_owner_is_none(ground: Ground) -> None:
-    assert _others(ground, EPERM, _at(POSING, "theirs/file")) == []
+    assert _others(ground, EPERM, _at(ways.POSING, "theirs/file")) == []
 
 
 def test_posing_programs_run(ground: Ground) -> None:
-    assert _others(ground, 0, _at(POSING, "left/file")) == []
+    assert _others(ground, 0, _at(ways.POSING, "left/file")) == []
 
 
 @pytest.mark.usefixtures("untouched")
 def test_who_poses_as_an_owner_by_mounts_is_none(ground: Ground) -> None:
     ground.needs_namespaces()
-    text = _at(POSING_IN_MOUNTS, "theirs/file")
+    text = _at(ways.POSING_IN_MOUNTS, "theirs/file")
     assert _others(ground, EPERM, text, *OWN_MOUNTS) == []
-    twin = _at(POSING_IN_MOUNTS, "left/file")
+    twin = _at(ways.POSING_IN_MOUNTS, "left/file")
     assert _others(ground, 0, twin, *OWN_MOUNTS) == []
 
 
@@ -321,20 +293,24 @@ def test_disks_and_memory_are_not_opened(ground: Ground) -> None:
         pytest.skip("NOT TESTED: these are for root")
     known = [each for each in Path("/dev").iterdir() if each.is_block_device()][:2]
     known += [each for each in map(Path, ("/dev/mem", "/proc/kcore")) if each.exists()]
-    text = RAW + "\n".join(f"read('{each}')" for each in known)
+    text = ways.RAW + "\n".join(f"read('{each}')" for each in known)
     assert _others(ground, EPERM, text) == []
-    assert _others(ground, 0, PLAIN_DEVICES) == []
+    assert _others(ground, 0, ways.PLAIN_DEVICES) == []
 
 
 def test_only_its_own_memory_is_opened(ground: Ground) -> None:
-    assert _others(ground, EPERM, MEMORIES) == []
-    assert _others(ground, 0, OWN_MEMORY) == []
+    assert _others(ground, EPERM, ways.MEMORIES) == []
+    assert _others(ground, 0, ways.OWN_MEMORY) == []
 
 
 def test_owners_are_not_looked_into(ground: Ground) -> None:
     """Other programs of the session are."""
-    assert _others(ground, EPERM, _at(TRACES, "cat")) == []
-    assert _others(ground, 0, _at(TRACES.partition("child")[0], "tee")) == []
+    assert _others(ground, EPERM, _at(ways.TRACES, "cat")) == []
+    assert _others(ground, 0, _at(ways.TRACES.partition("child")[0], "tee")) == []
+
+
+def test_guarded_shell_is_not_looked_into(ground: Ground) -> None:
+    assert _others(ground, EPERM, ways.SHELL) == []
 
 
 def test_files_are_taken_from_no_process(ground: Ground) -> None:
@@ -378,7 +354,7 @@ def test_an_overlay_shows_nothing(ground: Ground) -> None:
 
 def test_hidden_and_writable_both_count(ground: Ground) -> None:
     writable = ["--writable", str(ground.place / "other")]
-    options = [*_options(ground, (*HIDDEN, "=other/deep")), *writable]
+    options = [*_options(ground, (*ways.HIDDEN, "=other/deep")), *writable]
     held = _at(
         "read('@', W)", "own/file", "left/file", "own/shown/file", "other/deep/a"
     )
