@@ -74,6 +74,7 @@ def there(held: tuple[str, str]) -> Iterator[Guarded]:
         made.home.role("reads", "word", *watches, hidden=["~/own"])
         secret = made.home.user / ".git-credentials"
         secret.write_text(SECRET)
+        (made.home.user / ".netrc").write_text("machine forge.example password s3cret")
         for each in ("own/shown/file", "own/file", "other/file"):
             path = made.home.user / each
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -167,6 +168,7 @@ IMPOSTORS = {
         f"{ASKING} /lib64/ld-linux-x86-64.so.2 $(which git) credential-store get"
     ),
     "an owner of something else": "git config -f ~/own/file -l",
+    "who has another program read it": "git diff --no-index /dev/null ~/.netrc",
 }
 
 

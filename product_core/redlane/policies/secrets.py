@@ -78,9 +78,10 @@ SECRETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
             Secret(("~/.vault-token",), ("vault",)),
         ),
         "@tokens": (
+            Secret(("~/.netrc",), ("git-remote-http",)),
             Secret(
-                ("~/.netrc", "~/.git-credentials", f"{_CONFIGURED}/git/credentials"),
-                ("git", "git-credential-store", "git-remote-http"),
+                ("~/.git-credentials", f"{_CONFIGURED}/git/credentials"),
+                ("git", "git-credential-store"),
             ),
             Secret((f"{_CONFIGURED}/gh/hosts.yml",), ("gh",)),
             Secret((f"{_CONFIGURED}/glab-cli",), ("glab",)),
