@@ -181,16 +181,16 @@ def _supervise(
     """Become the supervisor of `session`: this very process is its root already."""
     path, words = os.fspath(program("redlane-run")), ["redlane-run"]
     calls = session["syscalls"]
-    is_placed = calls["writable"] is not None or bool(calls["hidden"])
+    is_bound = calls["writable"] is not None or bool(calls["hidden"])
     if not start.bound:
-        _say_unbound(session, is_held=calls["guarded"] or is_placed)
+        _say_unbound(session, is_held=calls["guarded"] or is_bound)
     if calls["guarded"]:
         path = sys.executable
         words = [path, "-I", "-c", _SUPERVISOR_OF_CALLS]
     words += ["--socket", str(session["socket"]), "--session", str(session["id"])]
     words += start.options()
     words += [word for path in own_files for word in ("--keep", path)]
-    if is_placed and not calls["guarded"]:
+    if is_bound and not calls["guarded"]:
         words += _bounds(calls)
     environment = agent_environment(session, os.environ)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
@@ -253,9 +253,9 @@ def _say_unbound(session: Mapping[str, Any], *, is_held: bool) -> None:
     """Say what is given up; raises UsageError where the role does not let it be."""
     if is_held:
         raise UsageError(
-            f"role {session['role']!r} has policies about system calls, or says where "
-            "its sessions write, which nothing would hold with --boundary none: leave "
-            "that out, or take another role"
+            f"role {session['role']!r} has policies about system calls, or says which "
+            "files its sessions write or read, which nothing would hold with "
+            "--boundary none: leave that out, or take another role"
         )
     print_note(
         "no boundary: shells that are started by their paths are not judged, and the "
