@@ -162,6 +162,10 @@ bool asked_times(enum deed deed) {
            deed == TIMES_IN_SECONDS || deed == TIMES_OF_64_BITS;
 }
 
+bool asked_reads(const struct asked *asked, uint64_t flags) {
+    return asked->change == OPENS && !(flags & (O_ACCMODE | O_CREAT | O_TRUNC));
+}
+
 enum { ROWS = sizeof rows / sizeof *rows, SOCKETCALL_BIND = 2, OPENAT2 = 437 };
 
 const struct asked *asked_find(const struct seccomp_data *data) {
@@ -241,26 +245,14 @@ static unsigned add_departure(struct sock_filter *code, int number,
     return add(code, part, sizeof part);
 }
 
-static unsigned add_attach(struct sock_filter *code, int number) {
+/* By its first argument: two of those that it may be. */
+static unsigned add_words(struct sock_filter *code, int number, int one, int other) {
     const struct sock_filter part[] = {
         UNLESS(number, 6),
         LOAD(WORD(0)),
-        UNLESS(PTRACE_ATTACH, 1),
+        UNLESS(one, 1),
         RETURN(SECCOMP_RET_USER_NOTIF),
-        UNLESS(PTRACE_SEIZE, 1),
-        RETURN(SECCOMP_RET_USER_NOTIF),
-        LOAD(offsetof(struct seccomp_data, nr)),
-    };
-    return add(code, part, sizeof part);
-}
-
-static unsigned add_becoming(struct sock_filter *code, int number) {
-    const struct sock_filter part[] = {
-        UNLESS(number, 6),
-        LOAD(WORD(0)),
-        UNLESS(PR_CAPBSET_DROP, 1),
-        RETURN(SECCOMP_RET_USER_NOTIF),
-        UNLESS(PR_SET_SECUREBITS, 1),
+        UNLESS(other, 1),
         RETURN(SECCOMP_RET_USER_NOTIF),
         LOAD(offsetof(struct seccomp_data, nr)),
     };
@@ -278,13 +270,14 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
     if (is_of_reading && !reads) return 0;
     if (asked->change == BECOMES) {
         if (!reads || geteuid() != 0) return 0; /* others have nothing to give up */
-        if (strcmp(asked->name, "prctl") == 0) return add_becoming(code, number);
+        if (strcmp(asked->name, "prctl") == 0)
+            return add_words(code, number, PR_CAPBSET_DROP, PR_SET_SECUREBITS);
     }
     if (asked->change == OPENS && has_flags) return add_open(code, number, asked, reads);
     if (asked->change == MOUNTS && has_flags) return add_mount(code, number, asked, reads);
     if (asked->change == BINDS_BY_MEMORY) return add_bind_by_memory(code, number);
     if (asked->change == DEPARTS && has_flags) return add_departure(code, number, asked);
-    if (asked->deed == ATTACH) return add_attach(code, number);
+    if (asked->deed == ATTACH) return add_words(code, number, PTRACE_ATTACH, PTRACE_SEIZE);
     return add(code, whole, sizeof whole);
 }
 

@@ -73,6 +73,9 @@ struct asked {
 /* Whether a deed changes the times of a file. */
 bool asked_times(enum deed deed);
 
+/* Whether a call with such flags opens a file for nothing but reading. */
+bool asked_reads(const struct asked *asked, uint64_t flags);
+
 /* The call of a notification; NULL for one that is not asked about. */
 const struct asked *asked_find(const struct seccomp_data *data);
 

@@ -181,7 +181,7 @@ int call_take(struct call *call, const struct asked *asked, const struct seccomp
 }
 
 bool call_reads(const struct call *call) {
-    return call->asked->change == OPENS && !(call->flags & (O_ACCMODE | O_CREAT | O_TRUNC));
+    return asked_reads(call->asked, call->flags);
 }
 
 void call_leave(struct call *call) {

@@ -1,4 +1,4 @@
-/* Files that this process holds: what leads to them. */
+/* Files that this process holds, and paths: what leads where. */
 #include "file.h"
 
 #include <stdio.h>
@@ -15,6 +15,13 @@ bool file_path(int file, char path[PATH_MAX]) {
     ssize_t length = readlink(link, path, PATH_MAX - 1);
     path[length > 0 ? length : 0] = '\0';
     return *path == '/';
+}
+
+bool path_is_within(const char *path, const char *above) {
+    size_t length = strlen(above);
+    if (length == 1) return true; /* the root */
+    return length && strncmp(path, above, length) == 0 &&
+           (!path[length] || path[length] == '/');
 }
 
 bool path_is_of_removed(char *path) {

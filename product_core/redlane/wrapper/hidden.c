@@ -39,12 +39,6 @@ struct place {
     size_t length, owners_length;
 };
 
-/* Where what is there of a place is. */
-struct origin {
-    dev_t device;
-    unsigned long long mount;
-};
-
 struct hidden {
     struct place *places;
     struct origin *origins;
@@ -78,17 +72,8 @@ static struct place read_place(const char *text) {
 }
 
 static struct origin origin_of(const char *path) {
-    char text[PATH_MAX];
-    struct stat about;
-    int file = -1;
-    snprintf(text, sizeof text, "%s", path);
-    for (char *end; (file = open(*text ? text : "/", O_PATH | O_CLOEXEC)) < 0; *end = '\0')
-        if (!(end = strrchr(text, '/'))) break;
-    if (file < 0 || fstat(file, &about) != 0)
-        refuse("the session cannot be bound: %s: %s", path, strerror(errno));
-    struct statx look;
-    struct origin origin = {about.st_dev, mounts_look(file, &look)};
-    close(file);
+    struct origin origin = mounts_origin(path);
+    if (!origin.mount) refuse("the session cannot be bound: %s cannot be looked at", path);
     return origin;
 }
 
@@ -161,12 +146,8 @@ bool hidden_is_reached_by(const struct hidden *hidden, unsigned long long mount)
 }
 
 static bool is_shown(const struct hidden *hidden, const char *path, size_t most) {
-    for (const char **shown = hidden->shown; *shown; shown++) {
-        size_t length = strlen(*shown);
-        if (length > most && strncmp(path, *shown, length) == 0 &&
-            (!path[length] || path[length] == '/'))
-            return true;
-    }
+    for (const char **shown = hidden->shown; *shown; shown++)
+        if (strlen(*shown) > most && path_is_within(path, *shown)) return true;
     return false;
 }
 
@@ -198,11 +179,9 @@ static bool is_owned(const struct hidden *hidden, const char *path, size_t most,
 }
 
 static bool is_above(const struct hidden *hidden, const char *path) {
-    size_t length = strlen(path);
-    if (length == 1) return true; /* the root */
     for (size_t i = 0; i < hidden->count; i++)
-        if (strncmp(hidden->places[i].path, path, length) == 0 &&
-            hidden->places[i].path[length] == '/')
+        if (strcmp(hidden->places[i].path, path) != 0 &&
+            path_is_within(hidden->places[i].path, path))
             return true;
     return false;
 }

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,12 +31,6 @@ const struct rule kept_rule = {
     "the files that a session is judged by are out of its reach",
     "change them from outside of the session",
     EACCES,
-};
-
-/* By which mount a kept path is reached, and of which device it is. */
-struct origin {
-    uint64_t mount;
-    dev_t device;
 };
 
 struct kept {
@@ -47,28 +42,13 @@ struct kept {
     struct table *tables[2]; /* the one and the other depth */
 };
 
-/* Of what is there of a path. */
-static struct origin origin_of(const char *path) {
-    char text[PATH_MAX];
-    struct stat about = {0};
-    int file = -1;
-    snprintf(text, sizeof text, "%s", path);
-    for (char *end; (file = open(*text ? text : "/", O_PATH | O_CLOEXEC)) < 0; *end = '\0')
-        if (!(end = strrchr(text, '/'))) break;
-    struct origin origin = {0};
-    if (file >= 0 && fstat(file, &about) == 0)
-        origin = (struct origin){mounts_number(file), about.st_dev};
-    if (file >= 0) close(file);
-    return origin;
-}
-
 struct kept *kept_prepare(const char *const *paths, size_t count) {
     struct kept *kept = allocate(sizeof *kept);
     *kept = (struct kept){.paths = paths, .count = count, .origin_count = count};
     kept->origins = allocate((count + 1) * sizeof *kept->origins);
-    for (size_t i = 0; i < count; i++) kept->origins[i] = origin_of(paths[i]);
-    pthread_mutex_init(&kept->lock, NULL);
     mounts_note();
+    for (size_t i = 0; i < count; i++) kept->origins[i] = mounts_origin(paths[i]);
+    pthread_mutex_init(&kept->lock, NULL);
     return kept;
 }
 
@@ -205,13 +185,14 @@ static bool is_in_new_mount(int file) { return file >= 0 && !mounts_are_old(file
 /* Whether a file is reached through a mount of before by which no kept one is, though it
  * is in a file system that has kept ones. */
 static bool is_beside(const struct kept *kept, int file) {
-    struct stat about;
+    struct statx about;
     bool shares = false;
-    if (file < 0 || fstat(file, &about) != 0) return false;
-    uint64_t number = mounts_number(file);
+    uint64_t number = file < 0 ? 0 : mounts_look(file, &about);
+    if (!number) return false;
+    dev_t device = makedev(about.stx_dev_major, about.stx_dev_minor);
     for (size_t i = 0; i < kept->origin_count; i++) {
         if (kept->origins[i].mount == number) return false;
-        shares = shares || kept->origins[i].device == about.st_dev;
+        shares = shares || kept->origins[i].device == device;
     }
     return shares;
 }

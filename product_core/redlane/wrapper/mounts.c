@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -89,6 +90,20 @@ uint64_t mounts_look(int file, struct statx *about) {
     return statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS | kind, about) == 0
                ? about->stx_mnt_id
                : 0;
+}
+
+struct origin mounts_origin(const char *path) {
+    char text[PATH_MAX];
+    struct statx about;
+    struct origin origin = {0};
+    int file;
+    snprintf(text, sizeof text, "%s", path);
+    for (char *end; (file = open(*text ? text : "/", O_PATH | O_CLOEXEC)) < 0; *end = '\0')
+        if (!(end = strrchr(text, '/'))) return origin;
+    origin.mount = mounts_look(file, &about);
+    if (origin.mount) origin.device = makedev(about.stx_dev_major, about.stx_dev_minor);
+    close(file);
+    return origin;
 }
 
 /* Whether a mount was there before, by its number. */

@@ -14,6 +14,12 @@ bool mounts_are_old(int file);
  * By that it is told whether the mount is old. */
 uint64_t mounts_look(int file, struct statx *about);
 bool mounts_have(uint64_t number);
+/* By which mount a path, or what is there of it, is reached, and of which device it is. */
+struct origin {
+    uint64_t mount; /* as mounts_look has it; 0: there is nothing of it */
+    dev_t device;
+};
+struct origin mounts_origin(const char *path);
 uint64_t mounts_number(int file);
 bool mounts_is_root(int file);
 /* What a file's mount is the root of within its file system, as a thread's namespace has

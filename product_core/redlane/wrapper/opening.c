@@ -14,6 +14,7 @@
 #include "mounts.h"
 #include "pipes.h"
 #include "proc.h"
+#include "processes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,11 +158,7 @@ static bool is_of_others(const struct call *call) {
 
 /* Whether the thread has a namespace of that kind for itself. */
 static bool is_apart(const struct call *call, const char *kind) {
-    char ours[OWN_PATH], theirs[OWN_PATH];
-    struct stat one, other;
-    snprintf(ours, sizeof ours, "/proc/self/ns/%s", kind);
-    snprintf(theirs, sizeof theirs, "/proc/%ld/ns/%s", (long)call->caller.thread, kind);
-    return stat(ours, &one) != 0 || stat(theirs, &other) != 0 || one.st_ino != other.st_ino;
+    return !process_shares(call->caller.thread, kind);
 }
 
 /* Whether it is of the kernel, and of no process. */

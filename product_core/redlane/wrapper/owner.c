@@ -60,10 +60,8 @@ static bool is_roots_alone(const char *path) {
 
 /* Whether that is the file itself, and it is as it was. */
 static bool is_the_file(pid_t thread, const char *path) {
-    char link[64];
     struct stat there, run;
-    snprintf(link, sizeof link, "/proc/%ld/exe", (long)thread);
-    return lstat(path, &there) == 0 && stat(link, &run) == 0 &&
+    return lstat(path, &there) == 0 && process_program(thread, &run) &&
            there.st_dev == run.st_dev && there.st_ino == run.st_ino &&
            (geteuid() != 0 || there.st_ctime < began);
 }

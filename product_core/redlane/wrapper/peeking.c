@@ -42,34 +42,25 @@ static struct peek peeks[REMEMBERED];
 static size_t count;
 static bool is_closed;
 static const char *owner_names = "";
-static struct stat our_numbers, guarded_shell;
+static struct stat guarded_shell;
 
 void peeking_prepare(const char *owners, int shell) {
     owner_names = owners ? owners : "";
-    if (stat("/proc/self/ns/pid", &our_numbers) != 0 || fstat(shell, &guarded_shell) != 0)
+    if (fstat(shell, &guarded_shell) != 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
 }
 
 /* ---- who is looked into ---- */
 
-static bool has_our_numbers(pid_t thread) {
-    char path[64];
-    struct stat about;
-    snprintf(path, sizeof path, "/proc/%ld/ns/pid", (long)thread);
-    return stat(path, &about) == 0 && about.st_ino == our_numbers.st_ino;
-}
-
 static bool is_guarded_shell(pid_t process) {
-    char path[64];
     struct stat about;
-    snprintf(path, sizeof path, "/proc/%ld/exe", (long)process);
-    return stat(path, &about) == 0 && about.st_dev == guarded_shell.st_dev &&
+    return process_program(process, &about) && about.st_dev == guarded_shell.st_dev &&
            about.st_ino == guarded_shell.st_ino;
 }
 
 static int check(pid_t thread, const struct asked *asked, const struct seccomp_data *data) {
     pid_t of = (pid_t)data->args[(int)asked->rest];
-    if (!has_our_numbers(thread)) return EPERM;
+    if (!process_shares(thread, "pid")) return EPERM; /* it has other numbers */
     bool is_closed_to_all = of > 0 && (owner_may_be(owner_names, of) || is_guarded_shell(of));
     return is_closed_to_all ? EPERM : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "call.h"
 #include "devices.h"
+#include "file.h"
 #include "mounts.h"
 #include "proc.h"
 #include "reached.h"
@@ -60,23 +61,16 @@ struct places *places_prepare(struct places_given given, const struct daemon *da
 
 /* ---- paths ---- */
 
-static bool is_within(const char *path, const char *place) {
-    size_t length = strlen(place);
-    if (length == 1) return true; /* the root */
-    return length && strncmp(path, place, length) == 0 &&
-           (!path[length] || path[length] == '/');
-}
-
 static size_t longest(const char *path, const char *const *among) {
     size_t most = 0;
     for (; *among; among++)
-        if (is_within(path, *among) && strlen(*among) > most) most = strlen(*among);
+        if (path_is_within(path, *among) && strlen(*among) > most) most = strlen(*among);
     return most;
 }
 
 static bool is_below(const char *path, const char *const *among) {
     for (; *among; among++)
-        if (strcmp(path, *among) != 0 && is_within(*among, path)) return true;
+        if (strcmp(path, *among) != 0 && path_is_within(*among, path)) return true;
     return false;
 }
 

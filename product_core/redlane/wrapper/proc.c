@@ -215,12 +215,9 @@ bool proc_is_own(int directory, pid_t thread) {
 
 /* Whether two processes run the same program. */
 static bool are_alike(long id, long other) {
-    char path[64];
     struct stat one, two;
-    snprintf(path, sizeof path, "/proc/%ld/exe", id);
-    if (stat(path, &one) != 0) return false;
-    snprintf(path, sizeof path, "/proc/%ld/exe", other);
-    return stat(path, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+    return process_program(id, &one) && process_program(other, &two) &&
+           one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
 /* Whether nobody but an owner itself looks into a process. */

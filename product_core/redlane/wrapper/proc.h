@@ -22,10 +22,10 @@ bool proc_is_top(int directory);
 /* What `self` and `thread-self` mean for a thread; an errno, 0 for success. */
 int proc_own_name(int proc, pid_t of, bool is_thread, char *name, size_t size);
 
-/* Whether a directory of a /proc is that of the thread's own process, or of one that it
- * traces. */
 /* Whether a directory is one of a process, or of one of its threads. */
 bool proc_is_process(int directory);
+/* Whether a directory of a /proc is that of the thread's own process, or of one that it
+ * traces. */
 bool proc_is_own(int directory, pid_t thread);
 
 /* Whether what the links of a directory of a /proc stand for is open to a thread: a process

@@ -77,6 +77,20 @@ long process_call(long thread) {
     return number;
 }
 
+bool process_shares(long thread, const char *kind) {
+    char ours[64], theirs[64];
+    struct stat one, other;
+    snprintf(ours, sizeof ours, "/proc/self/ns/%s", kind);
+    snprintf(theirs, sizeof theirs, "/proc/%ld/ns/%s", thread, kind);
+    return stat(ours, &one) == 0 && stat(theirs, &other) == 0 && one.st_ino == other.st_ino;
+}
+
+bool process_program(long id, struct stat *about) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/exe", id);
+    return stat(path, about) == 0;
+}
+
 /* Reads "PID (NAME) STATE PARENT …"; the name may itself hold anything. */
 bool process_read(long id, struct process *process) {
     char path[64];

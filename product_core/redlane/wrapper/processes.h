@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 enum { PROCESS_NAME = 64 };
@@ -28,6 +29,10 @@ long process_call(long thread);
 bool process_is_signalled(long thread);
 /* Who traces a thread; 0: nobody does. */
 long process_tracer(long thread);
+/* Whether a thread is in the namespace of this process, of a kind as /proc calls it. */
+bool process_shares(long thread, const char *kind);
+/* Which file the program is that a process runs. */
+bool process_program(long id, struct stat *about);
 bool process_read(long id, struct process *process);
 bool process_same(const struct process *one, const struct process *other);
 bool processes_have(const struct processes *list, const struct process *process);

@@ -92,10 +92,8 @@ static const struct mount *mount_at(const struct bytes *mounts, size_t number) {
 
 /* What of a path is below another, with its slash; NULL: it is not. */
 static const char *below(const char *path, const char *above) {
-    size_t length = strlen(above);
-    if (length == 1) return path; /* the root */
-    bool is_below = strncmp(path, above, length) == 0 && (!path[length] || path[length] == '/');
-    return is_below ? path + length : NULL;
+    if (!above[1]) return path; /* the root */
+    return path_is_within(path, above) ? path + strlen(above) : NULL;
 }
 
 const char *reached_point(size_t number) {

@@ -27,8 +27,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { CHANGING = O_ACCMODE | O_CREAT | O_TRUNC };
-
 static const uint64_t KNOWN = O_APPEND | O_NONBLOCK | O_SYNC | O_ASYNC | O_DIRECT | O_NOATIME | 0100000;
 
 struct reading {
@@ -42,8 +40,7 @@ struct reading {
 };
 
 bool reading_is(const struct asked *asked, const struct seccomp_data *data) {
-    return asked->change == OPENS && asked->flags != NONE &&
-           !(data->args[(int)asked->flags] & CHANGING);
+    return asked->flags != NONE && asked_reads(asked, data->args[(int)asked->flags]);
 }
 
 /* ---- where it leads ---- */

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from supervised import PEOPLE
+from system.hidden_ground import Ground, ground_of
 from system.scripted_peer import ScriptedPeer, peer_at
 from system.wrapper_programs import Wrapper, make_wrapper, plain_environment
 
@@ -12,6 +14,19 @@ from system.wrapper_programs import Wrapper, make_wrapper, plain_environment
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory with its programs."""
     return make_wrapper(tmp_path_factory.mktemp("programs"))
+
+
+@pytest.fixture(scope="module", params=PEOPLE)
+def grounds(request: pytest.FixtureRequest, programs: Path) -> Iterator[Ground]:
+    """Where programs run with and without it, of root and of an ordinary user."""
+    with ground_of(request.param, programs) as made:
+        yield made
+
+
+@pytest.fixture
+def ground(grounds: Ground) -> Ground:
+    """The same, as the test before has left it."""
+    return grounds
 
 
 @pytest.fixture

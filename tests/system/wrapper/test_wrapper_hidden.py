@@ -9,9 +9,9 @@ from errno import EACCES, ENOSYS, EPERM
 from pathlib import Path
 
 import pytest
-from supervised import PEOPLE, compiled
+from supervised import compiled
 from system import ways_to_hidden_files as ways
-from system.hidden_ground import OWN_MOUNTS, PYTHON, Ground, ground_of
+from system.hidden_ground import OWN_MOUNTS, PYTHON, Ground
 
 
 def _at(text: str, *paths: str) -> str:
@@ -45,12 +45,6 @@ def _others(
     assert done.stdout, done.stderr
     errors = json.loads(done.stdout).items()
     return [f"{name}: {other}" for name, other in errors if other != error]
-
-
-@pytest.fixture(scope="module", params=PEOPLE)
-def grounds(request: pytest.FixtureRequest, programs: Path) -> Iterator[Ground]:
-    with ground_of(request.param, programs) as made:
-        yield made
 
 
 def _fill(ground: Ground) -> None:

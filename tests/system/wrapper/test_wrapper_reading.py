@@ -3,12 +3,10 @@
 The same program runs alone and by `redlane-run`, and says the same.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
-from supervised import PEOPLE
-from system.hidden_ground import Ground, ground_of, said_twice
+from system.hidden_ground import Ground, said_twice
 
 ALIKE: Mapping[str, str] = {
     "what is not there, or not to be had": """
@@ -258,12 +256,6 @@ print(text(f"/proc/{pid}/root/d/f"), tried(text, f"/proc/{pid}/root/l/f"),
       tried(text, f"/proc/{pid}/root/d/../../f")); end()
 """,
 }
-
-
-@pytest.fixture(scope="module", params=PEOPLE)
-def ground(request: pytest.FixtureRequest, programs: Path) -> Iterator[Ground]:
-    with ground_of(request.param, programs) as made:
-        yield made
 
 
 @pytest.mark.parametrize("name", ALIKE)

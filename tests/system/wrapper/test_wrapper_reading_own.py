@@ -3,12 +3,10 @@
 The same program runs alone and by `redlane-run`, and says the same.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
-from supervised import PEOPLE
-from system.hidden_ground import OWN_MOUNTS, Ground, ground_of, said_twice
+from system.hidden_ground import OWN_MOUNTS, Ground, said_twice
 
 ALIKE: Mapping[str, str] = {
     "files of the process in /proc": """
@@ -182,12 +180,6 @@ open("/proc/self/uid_map", "w").write("7 0 1")
 print(tried(text, "f"), os.getuid(), text("/proc/self/uid_map").split())
 """,
 }
-
-
-@pytest.fixture(scope="module", params=PEOPLE)
-def ground(request: pytest.FixtureRequest, programs: Path) -> Iterator[Ground]:
-    with ground_of(request.param, programs) as made:
-        yield made
 
 
 @pytest.mark.parametrize("name", ALIKE)
