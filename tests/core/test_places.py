@@ -21,7 +21,7 @@ from redlane.state.filters import why_not_held
 from redlane.state.sessions import Session
 
 PLACES = Places(
-    ("/w", "/t", "/w/kept/free", "/f.json", "/c/x/y"), ("/w/kept",), ("/w",)
+    ("/w", "/t", "/w/kept/free", "/f.json", "/c/x/y", "/h/.a*"), ("/w/kept",), ("/w",)
 )
 
 
@@ -35,6 +35,10 @@ PLACES = Places(
         (("/f.json/x",), False),
         (("/f.jsonx",), True),
         (("/wide",), True),
+        (("/h/.a",), False),
+        (("/h/.ab.lock/c",), False),
+        (("/h/.b",), True),
+        (("/h",), True),
         (("/etc/passwd",), True),
         (("/",), True),
         ((None,), True),

@@ -23,7 +23,12 @@ import redlane
 pytestmark = needs_filters
 
 REFUSED = "Operation not permitted"
-ROLE = ["@work", "!./kept", "./kept/free"]
+ROLES = {
+    "bound": ["@work", "!./kept", "./kept/free"],
+    "nowhere": [],
+    "wide": ["/"],
+    "begun": ["./settings*"],
+}
 
 
 HOLDERS = {"plugin": ["watch"], "redlane-run": []}
@@ -39,7 +44,7 @@ def there(request: pytest.FixtureRequest) -> Iterator[Guarded]:
     person, holder = request.param
     with guarded(person_named(person)) as made:
         made.home.policies(watching())
-        for name, places in (("bound", ROLE), ("nowhere", []), ("wide", ["/"])):
+        for name, places in ROLES.items():
             made.home.role(name, *HOLDERS[holder], writable=places)
         made.start()
         yield made
@@ -201,6 +206,14 @@ def test_place_is_where_a_path_leads(place: Guarded, path: str) -> None:
 def test_longer_place_counts(place: Guarded) -> None:
     ran = place.supervised("sh", "-c", "echo new > kept/free/file", role="bound")
     assert (ran.code, ran.err) == (0, "")
+
+
+def test_star_stands_for_whatever_follows(place: Guarded) -> None:
+    saved = "mkdir settings.lock; echo new > settings.tmp; mv settings.tmp settings"
+    text = f"{saved}; rmdir settings.lock; cat settings; echo > sets"
+    ran = place.supervised("sh", "-ec", text, role="begun")
+    assert (ran.out, "sets" in ran.err) == ("new\n", True)
+    assert not (place.work / "sets").exists()
 
 
 def test_what_is_kept_goes_with_no_directory(place: Guarded) -> None:

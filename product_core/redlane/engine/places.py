@@ -110,7 +110,14 @@ def _argument(call: SystemCall, at: int) -> int:
 
 def _longest(path: str, places: tuple[str, ...]) -> int:
     """The length of the longest place that a path is in; -1 for none."""
-    return max((len(each) for each in places if is_within(path, each)), default=-1)
+    return max((len(each) for each in places if _is_in(path, each)), default=-1)
+
+
+def _is_in(path: str, place: str) -> bool:
+    """Whether a place holds a path; a star at its end stands for any continuation."""
+    if place.endswith("*"):
+        return path.startswith(place[:-1])
+    return is_within(path, place)
 
 
 def _are_below(path: str, places: Iterable[str]) -> bool:

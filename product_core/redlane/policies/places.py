@@ -51,7 +51,8 @@ PLACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             ),
         ),
         "@agents": (
-            *("~/.claude", "~/.claude.json", "~/.claude.json.backup", "~/.codex"),
+            # With its lock, and what it is written to before it has that name.
+            *("~/.claude", "~/.claude.json*", "~/.codex"),
             *("~/.gemini", "~/.qwen", "~/.aider", "~/.config/opencode"),
             *("~/.local/share/opencode", "~/.local/share/claude", "~/.opencode"),
             *("~/.config/mini-swe-agent", "~/.config/goose", "~/.local/share/goose"),

@@ -61,10 +61,18 @@ struct places *places_prepare(struct places_given given, const struct daemon *da
 
 /* ---- paths ---- */
 
+/* Whether a path is in a place; a star at its end stands for any continuation. */
+static bool is_in(const char *path, const char *place) {
+    size_t length = strlen(place);
+    if (length && place[length - 1] == '*')
+        return strncmp(path, place, length - 1) == 0;
+    return path_is_within(path, place);
+}
+
 static size_t longest(const char *path, const char *const *among) {
     size_t most = 0;
     for (; *among; among++)
-        if (path_is_within(path, *among) && strlen(*among) > most) most = strlen(*among);
+        if (is_in(path, *among) && strlen(*among) > most) most = strlen(*among);
     return most;
 }
 
