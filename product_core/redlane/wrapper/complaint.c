@@ -7,6 +7,7 @@
 #include "complaint.h"
 
 #include "bytes.h"
+#include "file.h"
 #include "message.h"
 #include "processes.h"
 
@@ -15,11 +16,16 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { REMEMBERED = 64, WAIT_MILLISECONDS = 100 };
@@ -38,19 +44,54 @@ static bool is_first(const struct process *process) {
     return first;
 }
 
-/* A copy of a process's standard error, of a kind that takes text and means nothing by
- * it; -1: it has none. */
-static int standard_error(pid_t thread) {
-    struct stat about;
-    int file = process_file(thread, STDERR_FILENO);
-    if (file < 0) return -1;
+/* Whether it is one end of a pair of sockets, as Node gives to what it starts: a socket
+ * that has a name may be a service, which would take the text for a request. */
+static bool is_of_pair(int file) {
+    struct sockaddr_un address;
+    socklen_t length = sizeof address, other = sizeof address;
+    int kind;
+    socklen_t size = sizeof kind;
+    return getsockopt(file, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 &&
+           kind == SOCK_STREAM &&
+           getsockname(file, (struct sockaddr *)&address, &length) == 0 &&
+           address.sun_family == AF_UNIX && length == sizeof address.sun_family &&
+           getpeername(file, (struct sockaddr *)&address, &other) == 0 &&
+           other == sizeof address.sun_family;
+}
+
+/* Whether it is opened for writing. */
+static bool is_written(int file) {
     int flags = fcntl(file, F_GETFL);
-    bool is_written = flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != O_RDONLY;
-    if (is_written && fstat(file, &about) == 0 &&
-        (S_ISFIFO(about.st_mode) || S_ISREG(about.st_mode) || isatty(file)))
-        return file;
+    return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* Whether a file is one that a program of the session's keeps, who could make us wait. */
+static bool is_served(int file) {
+    enum { FUSE = 0x65735546 };
+    struct statfs about;
+    return fstatfs(file, &about) != 0 || about.f_type == FUSE;
+}
+
+/* What a standard error is written by, of a kind that takes text and means nothing by it:
+ * opened anew, so that nobody has to be waited for. Takes over the file; -1: nothing. */
+static int written_by(int file) {
+    struct stat about;
+    char link[FILE_LINK];
+    int opened = -1;
+    if (file < 0 || is_of_pair(file)) return file;
+    bool is_ours = is_written(file) && !is_served(file) && fstat(file, &about) == 0;
+    /* In a plain one it is to stand where the process writes next. */
+    if (is_ours && S_ISREG(about.st_mode)) return file;
+    file_link(file, link);
+    if (is_ours && (S_ISFIFO(about.st_mode) || isatty(file)))
+        opened = open(link, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     close(file);
-    return -1;
+    return opened;
+}
+
+/* A copy of a process's standard error; -1: it has none for that. */
+static int standard_error(pid_t thread) {
+    return written_by(process_file(thread, STDERR_FILENO));
 }
 
 /* To be done while the thread waits for its answer: then it has a standard error. */
@@ -63,19 +104,44 @@ struct complaint complaint_prepare(const struct refusal *refusal) {
     return complaint;
 }
 
-/* To be done once it has its answer: whoever reads there may be slow. */
+/* Whoever reads there may be slow, or gone: then it goes without. */
+static void write_line(int file, const char *line, size_t length) {
+    struct pollfd room = {.fd = file, .events = POLLOUT};
+    struct timespec now = {0};
+    sigset_t broken, before;
+    if (poll(&room, 1, WAIT_MILLISECONDS) != 1 || !(room.revents & POLLOUT)) return;
+    if (send(file, line, length, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno != ENOTSOCK)
+        return;
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken, &before);
+    if (write(file, line, length) < 0 && errno == EPIPE) sigtimedwait(&broken, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+bool complaint_say(pid_t process, const char *text) {
+    enum { MOST_TEXT = (PIPE_BUF - sizeof PRODUCT - 3) / MOST_SHOWN };
+    char line[PIPE_BUF];
+    int file = standard_error(process);
+    if (file < 0) return false;
+    char *end = stpcpy(line, PRODUCT ": ");
+    end = message_show(end, text, strnlen(text, MOST_TEXT));
+    *end++ = '\n';
+    write_line(file, line, (size_t)(end - line));
+    close(file);
+    return true;
+}
+
+/* To be done once it has its answer. */
 void complaint_tell(const struct complaint *complaint) {
     char shown[PATH_MAX * MOST_SHOWN + 1], line[PIPE_BUF];
     const struct refusal *refusal = complaint->refusal;
     const struct rule *rule = refusal->rule;
-    struct pollfd room = {.fd = complaint->file, .events = POLLOUT};
     if (complaint->file < 0) return;
     *message_show(shown, refusal->path, strlen(refusal->path)) = '\0';
     int length = snprintf(line, sizeof line,
                           PRODUCT ": refused %s %.2000s (%s): %s: %s\n", refusal->call,
                           shown, rule->policy, rule->reason, rule->advice);
-    if (poll(&room, 1, WAIT_MILLISECONDS) == 1 && room.revents & POLLOUT && length > 0)
-        if (write(complaint->file, line, (size_t)length) < 0) { /* then it goes without */
-        }
+    if (length > 0) write_line(complaint->file, line, (size_t)length);
     close(complaint->file);
 }
