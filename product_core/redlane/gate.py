@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from redlane.engine.boundary import fail_closed
-from redlane.engine.judge import context_of, judge
+from redlane.engine.judge import context_of, judge, rests_on_text
 from redlane.execution import VERDICT_SECONDS, TimeLimit
 from redlane.holder import Held, Holder
 from redlane.holding import NO_MORE, Circumstances, decided, inside_of, told_of
@@ -142,6 +142,14 @@ class Gate:
         return fail_closed(
             partial(self._verdict, request), partial(self._block, request)
         )
+
+    def lasts(self, content: Content, session: Session) -> bool:
+        """Whether a preview is the same until the rules or the session change."""
+        rules, now = self._rules(), self._sessions.get(session.id)
+        if now is None:
+            return False
+        added = self._sessions.restrictions(now, rules.match_types)
+        return rests_on_text(rules, now.role, content, added)
 
     def refuse(
         self,

@@ -203,7 +203,7 @@ def test_no_command_gets_through_where_everything_is_blocked(
 ) -> None:
     frame = ShellFrame(cwd, before, body)
     answer = shell_service(parts).answer(frame, peer, lambda _: None)
-    first, _, rest = answer.partition(b"\n")
+    first, _, rest = answer.data.partition(b"\n")
     assert first == b"BLOCK %d" % len(rest)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from calls_home import needs_filters
 from spec.redlane_home import Home, Ran, wait_for
+from system.forked_starts import FORKED_WAYS
 
 from redlane.contexts.shell.running.programs import program
 
@@ -42,6 +43,7 @@ while os.getppid() == parent:
 os.execv("/bin/echo", ["echo", sys.argv[1]])
 """
 WAYS = {
+    **FORKED_WAYS,
     "path": RUN.format("['/bin/echo', sys.argv[1]]"),
     "name": RUN.format("['echo', sys.argv[1]]"),
     "another name": RUN.format("['innocent', sys.argv[1]], executable='/bin/echo'"),
@@ -287,6 +289,42 @@ def test_what_a_text_starts_was_asked_with_it(home: Home, role: str) -> None:
     done = decided(home, "allow", role, code)
 
     assert (done.code, done.out) == (0, "please-ask\n" * 2), done
+
+
+WRITES = """
+import os, subprocess, sys
+shell = subprocess.Popen(["/bin/bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+shell.stdin.write(b"echo $$; kill -STOP $$\\n")
+shell.stdin.flush() if sys.argv[1] == "stream" else shell.stdin.close()
+runs = int(shell.stdout.readline())
+try:
+    os.write(os.open(f"/proc/{runs}/fd/0", os.O_WRONLY), b"echo more\\n" * 9)
+    print("written")
+except OSError:
+    print("refused")
+os.kill(runs, 9)
+"""
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("form", ["stream", "whole"])
+def test_nobody_writes_to_what_a_shell_reads(home: Home, role: str, form: str) -> None:
+    done = by_python(home, role, WRITES, form)
+
+    assert done.out == "refused\n", done
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_login_shell_by_its_first_letter_runs_no_profile_unjudged(
+    home: Home, role: str, tmp_path: Path
+) -> None:
+    (tmp_path / ".bash_profile").write_text("echo a forbidden-word")
+    words = (["-x/bash", "-c", "true"], {"HOME": str(tmp_path)})
+
+    done = by_python(home, role, f"import os; os.execve('/bin/bash', *{words!r})")
+
+    assert REASON in done.err, done
+    assert done.out == ""
 
 
 @pytest.mark.parametrize("role", ROLES)

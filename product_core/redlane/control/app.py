@@ -27,6 +27,7 @@ from redlane.control.resources.syscalls import AllowedPlaces, SessionCalls
 from redlane.control.resources.verdicts import Analyze
 from redlane.gate import Gate
 from redlane.judging.connection_limit import Counted
+from redlane.judging.leases import Leases
 from redlane.judging.metrics import Metrics
 from redlane.judging.service import Contents, JudgingService
 from redlane.judging.shell_service import ShellService
@@ -65,6 +66,7 @@ class Collaborators:
     changes: Changes
     proxy: SessionProxy
     pins: Pins
+    leases: Leases
     reload: Callable[[], Loaded]
 
 
@@ -127,4 +129,5 @@ def shell_service(parts: Collaborators) -> ShellService:
         parts.contents,
         parts.authenticator,
         parts.held,
+        parts.leases,
     )

@@ -19,6 +19,7 @@ from redlane.daemon.runtime_files import SHIMS, write_timeout
 from redlane.daemon.served_contexts import PeersJudge, ServedContexts
 from redlane.daemon.tenancy import tenancy
 from redlane.gate import Gate
+from redlane.judging.leases import Leases
 from redlane.judging.member_connections import MemberConnections
 from redlane.judging.metrics import Metrics
 from redlane.judging.service import JudgingService
@@ -80,6 +81,7 @@ class Container(Collaborators):
 
     def close(self) -> None:
         """Leave nothing behind that a next start would take for a killed daemon's."""
+        self.leases.revoke_all()
         self.reviewing.webhooks.close(_LAST_WORDS_SECONDS)
         self.events.close()
         running = [e for e in self.table.list() if e.state is SessionState.RUNNING]
@@ -109,8 +111,7 @@ def build(
         table, membership, reviews, rules, default_role, quota_key, held
     )
     reviewing = build_reviewing(rules, table, membership, reviews)
-    gate = _gate(rules, table, events, reviews, quota_key)
-    gate.holder.consult = reviewing.consult
+    gate = _gate(rules, table, events, reviews, quota_key, reviewing)
     judging = JudgingService(gate, metrics)
     context = JudgingContext(gate, table, membership, reviews, judging)
     proxying = build_proxying(paths, environ, rules, served, context, reviewing.own)
@@ -144,9 +145,16 @@ def build(
             facts, rules, default_role, context, sessions, held, proxying
         ),
         held=held,
+        leases=_leases(table, rules),
         changes=changes,
         reload=partial(_reload, rules, paths, metrics, changes, proxying, reviewing),
     )
+
+
+def _leases(table: SessionTable, rules: Rules) -> Leases:
+    leases = Leases()
+    table.on_session, rules.on_change = leases.revoke, leases.revoke_all
+    return leases
 
 
 def _default_role(options: Options, rules: Rules) -> str | None:
@@ -203,6 +211,7 @@ def _gate(
     events: EventFeed,
     reviews: Reviews,
     quota_key: QuotaKey,
+    reviewing: Reviewing,
 ) -> Gate:
     gate = Gate(
         lambda: rules.ruleset,
@@ -213,6 +222,7 @@ def _gate(
         places=ConcurrencyLimit(quota_key=quota_key),
     )
     gate.scan_settings = lambda: rules.loaded.settings.inbound_scan
+    gate.holder.consult = reviewing.consult
     return gate
 
 

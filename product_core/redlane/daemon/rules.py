@@ -43,6 +43,8 @@ class Rules:
         self._loaded = compiled(loaded)
         self._reloading = threading.Lock()
         self.last_reload: float | None = None
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when other rules are in force."""
 
     @property
     def loaded(self) -> Loaded:
@@ -68,5 +70,6 @@ class Rules:
             if not fresh.errors:
                 prepare(fresh)
                 self._loaded = fresh
+                self.on_change()
                 self.last_reload = time.time()
             return fresh

@@ -4,14 +4,15 @@ import os
 import pwd
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from redlane.contexts.parse import parse_contents
 from redlane.contexts.shell.content import ShellContent
 from redlane.contexts.shell.expansion.acting import Identity, check_acting
 from redlane.contexts.shell.expansion.callers_disk import CallersDisk
 from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
-from redlane.contexts.shell.expansion.hiding_disk import HidingDisk
+from redlane.contexts.shell.expansion.hiding_disk import HidingDisk, own_path
+from redlane.contexts.shell.expansion.mounted import has_our_view, paths_of
 from redlane.contexts.syscall.surroundings import Surroundings, concealed
 from redlane.daemon.capabilities import clear_ambient
 from redlane.engine.hiding import Hidden
@@ -93,7 +94,9 @@ class _Contents:
         if not hiding.entries:
             return disk
         hidden = _hidden(hiding, _home_of(peer.uid), _directory_of(hiding.root))
-        return HidingDisk(disk, hidden.holds)
+        is_ours = disk is OWN_DISK
+        find = own_path if is_ours else partial(paths_of, pid=peer.pid)
+        return HidingDisk(disk, hidden.holds, find)
 
 
 @lru_cache(maxsize=256)
@@ -119,8 +122,12 @@ def _directory_of(root: int | None) -> str:
         return "/"
 
 
-def _own_disk(_: Peer) -> Disk:
-    return OWN_DISK
+def _own_disk(peer: Peer) -> Disk:
+    """Files of this user, as who asks has them mounted; root may ask as well."""
+    if peer.uid != os.geteuid() or has_our_view(peer.pid):
+        return OWN_DISK
+    me = Identity(os.geteuid(), os.getegid(), tuple(os.getgroups()))
+    return CallersDisk(peer.pid, me, lambda: peer.alive)
 
 
 def _callers_disk(peer: Peer) -> Disk:

@@ -17,7 +17,7 @@ from redlane.model.policy import Context
 from redlane.model.verdict import Decision, Verdict
 from redlane.policies.ruleset import RoleRules, RuleSet
 
-__all__ = ["context_of", "judge"]
+__all__ = ["context_of", "judge", "rests_on_text"]
 
 
 def judge(
@@ -38,6 +38,21 @@ def judge(
             partial(_judge, ruleset, role, contents, restrictions),
             lambda why: _block(ruleset, role, contents, f"cannot be judged: {why}"),
         )
+
+
+def rests_on_text(
+    ruleset: RuleSet,
+    role: str | None,
+    content: Content,
+    restrictions: Sequence[RoleRules] = (),
+) -> bool:
+    """Whether the verdict on `content` is the same until the rules are others."""
+    rules = None if role is None else ruleset.rules(role)
+    return (
+        rules is not None
+        and content.rests_on_text
+        and all(each.rest_on_text(content.context) for each in (rules, *restrictions))
+    )
 
 
 def context_of(contents: Sequence[Content]) -> str:

@@ -6,6 +6,7 @@ failure here; only who may not ask is told so by an error.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Protocol
 
 from redlane.errors import ContentError
@@ -21,7 +22,15 @@ from redlane.state.pin import PinsError
 from redlane.state.review import Review
 from redlane.state.sessions import Session
 
-__all__ = ["Contents", "JudgeRequest", "JudgingService", "OnHold", "Read", "Reading"]
+__all__ = [
+    "Contents",
+    "JudgeRequest",
+    "JudgingService",
+    "OnHold",
+    "Passing",
+    "Read",
+    "Reading",
+]
 
 
 class OnHold(Protocol):
@@ -105,6 +114,15 @@ class JudgeRequest:
         return Circumstances(self.details, self.cwd, self.witness, self.earlier)
 
 
+class Passing(Enum):
+    """Whether a command would pass as it is."""
+
+    NO = auto()
+    NOW = auto()
+    LASTING = auto()
+    """Until the rules or the session change."""
+
+
 class JudgingService:
     """Puts requests to the gate, and counts what comes of them."""
 
@@ -132,7 +150,7 @@ class JudgingService:
             )
         return self.counted(judgement)
 
-    def passes(self, read: Read, session: Session) -> bool:
+    def passes(self, read: Read, session: Session) -> Passing:
         """Whether what is read would be let through as it is; never an exception.
 
         It is neither written down nor counted: whoever is told no asks with `judge`.
@@ -140,11 +158,14 @@ class JudgingService:
         try:
             reading = read()
         except (ContentError, PinsError):
-            return False
-        if reading.doubt is not None:
-            return False
-        verdicts = [self._gate.preview(each, session) for each in reading.contents]
-        return all(each.decision is Decision.ALLOW for each in verdicts)
+            return Passing.NO
+        contents = reading.contents
+        verdicts = [self._gate.preview(each, session) for each in contents]
+        passes = all(each.decision is Decision.ALLOW for each in verdicts)
+        if reading.doubt is not None or not passes:
+            return Passing.NO
+        lasts = all(self._gate.lasts(each, session) for each in contents)
+        return Passing.LASTING if lasts else Passing.NOW
 
     def refuse(self, request: JudgeRequest, session: Session, reason: str) -> Judgement:
         """A Block of what cannot be judged, or is not what was judged any more."""

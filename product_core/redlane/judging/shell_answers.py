@@ -1,12 +1,15 @@
 """What the shell wrapper is told, in lines, and how what it sent is shown."""
 
+from dataclasses import dataclass
 from math import ceil
+from socket import socket
 
 from redlane.gate import Judgement
 from redlane.model.verdict import Decision, Verdict
 from redlane.state.review import Review
 
 __all__ = [
+    "ShellAnswer",
     "block_line",
     "command_details",
     "held_line",
@@ -17,6 +20,14 @@ __all__ = [
     "supervise_line",
     "text_of",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class ShellAnswer:
+    """What goes back: a final line with what belongs to it, and perhaps a lease."""
+
+    data: bytes
+    lease: socket | None = None
 
 
 def text_of(data: bytes) -> str:

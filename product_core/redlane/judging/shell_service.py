@@ -6,6 +6,7 @@ the wrapper shows why.
 
 import hashlib
 import logging
+from contextlib import closing
 from functools import partial
 
 from redlane.errors import ForbiddenError, RedlaneError
@@ -13,14 +14,18 @@ from redlane.gate import Judgement
 from redlane.judging.decided_texts import DecidedText, DecidedTexts
 from redlane.judging.held_command import HeldCommand
 from redlane.judging.judged_texts import JudgedTexts
+from redlane.judging.leases import Leases
 from redlane.judging.service import (
     Contents,
     JudgeRequest,
     JudgingService,
     OnHold,
+    Passing,
+    Read,
     Reading,
 )
 from redlane.judging.shell_answers import (
+    ShellAnswer,
     block_line,
     command_details,
     open_line,
@@ -30,7 +35,7 @@ from redlane.judging.shell_answers import (
     supervise_line,
 )
 from redlane.membership.authentication import Authenticator, refusal
-from redlane.membership.callers import Who
+from redlane.membership.callers import Caller, Who
 from redlane.membership.peers import Peer
 from redlane.model.content import Content
 from redlane.model.policy import Context
@@ -38,6 +43,7 @@ from redlane.model.verdict import Decision
 from redlane.sessions.held_calls import HeldCalls
 from redlane.sessions.service import SessionService
 from redlane.state.review import Decider
+from redlane.state.sessions import Session
 from redlane.wire.shell_frames import ShellFrame
 
 __all__ = ["ShellService"]
@@ -57,12 +63,14 @@ class ShellService:
         contents: Contents,
         authenticator: Authenticator,
         held: HeldCalls,
+        leases: Leases,
     ) -> None:
         """Judge with `judging` what `contents` reads, for whom `authenticator` knows.
 
         Who asks decides in which of `sessions`; `held` knows which roles name system
-        calls.
+        calls, and `leases` for how long a command is known to pass.
         """
+        self._leases = leases
         self._sessions = sessions
         self._held = held
         self._judging = judging
@@ -71,7 +79,7 @@ class ShellService:
         self._texts = JudgedTexts()
         self._decided = DecidedTexts()
 
-    def answer(self, frame: ShellFrame, peer: Peer, on_hold: OnHold) -> bytes:
+    def answer(self, frame: ShellFrame, peer: Peer, on_hold: OnHold) -> ShellAnswer:
         """The final line, and what belongs to it.
 
         This is a fail-closed boundary: an error that nobody foresaw is a Block.
@@ -79,15 +87,34 @@ class ShellService:
         try:
             return self._judge(frame, peer, on_hold)
         except RedlaneError as error:
-            return block_line(str(error))
+            return ShellAnswer(block_line(str(error)))
         except Exception:  # noqa: BLE001  # the boundary, see above
             _log.exception("a question of the shell wrapper failed")
-            return block_line("the daemon failed to answer: its log says why")
+            failed = "the daemon failed to answer: its log says why"
+            return ShellAnswer(block_line(failed))
 
-    def _judge(self, frame: ShellFrame, peer: Peer, on_hold: OnHold) -> bytes:
+    def _judge(self, frame: ShellFrame, peer: Peer, on_hold: OnHold) -> ShellAnswer:
+        """The answer; raises ForbiddenError for who has no right to ask."""
         caller = self._authenticator.caller(peer)
         if caller.who is Who.UNKNOWN:
             raise ForbiddenError(refusal(caller))
+        if frame.process is None:
+            return self._judge_of(peer, caller, frame, on_hold)
+        with closing(peer.with_process(frame.process)) as asking:
+            self._check_same_session(caller, asking)
+            return self._judge_of(asking, caller, frame, on_hold)
+
+    def _check_same_session(self, caller: Caller, other: Peer) -> None:
+        """Raise ForbiddenError unless both are in one session, which runs."""
+        both = (caller, self._authenticator.caller(other))
+        inside = all(each.who in (Who.SUPERVISOR, Who.MEMBER) for each in both)
+        if not inside or len({each.membership.session for each in both}) != 1:
+            raise ForbiddenError("nobody asks for a process but who is in its session")
+
+    def _judge_of(
+        self, peer: Peer, caller: Caller, frame: ShellFrame, on_hold: OnHold
+    ) -> ShellAnswer:
+        """Judge what `peer` is about to run; `caller` is in its session."""
         command, arguments = split_command(frame.body)
         directory = frame.directory.decode(errors="surrogateescape")
 
@@ -111,12 +138,12 @@ class ShellService:
             return Reading((asked.judged(content()),))
 
         if frame.is_preview:
-            return preview_line(passes=self._judging.passes(read, session))
+            return self._previewed(read, session, is_keeper=peer.pid != caller.pid)
         request = JudgeRequest(
             Context.SHELL,
             frame.body,
             read,
-            pid=caller.pid,
+            pid=peer.pid,
             details=command_details(arguments, directory),
             on_hold=on_hold,
             cwd=directory or None,
@@ -136,8 +163,19 @@ class ShellService:
         if _goes_on(judgement) and caller.is_outside and verdict.role is not None:
             self._held.check_opening(verdict.role, (), holds=True)
             if self._held.needs_session(verdict.role):
-                return supervise_line(verdict.role) + answer
-        return answer
+                answer = supervise_line(verdict.role) + answer
+        return ShellAnswer(answer)
+
+    def _previewed(
+        self, read: Read, session: Session, *, is_keeper: bool
+    ) -> ShellAnswer:
+        """Whether a command passes; who asks for others may be told for how long."""
+        lease = self._leases.grant(session.id) if is_keeper else None
+        passing = self._judging.passes(read, session)
+        if lease is not None and passing is not Passing.LASTING:
+            lease.close()
+            lease = None
+        return ShellAnswer(preview_line(passes=passing is not Passing.NO), lease)
 
 
 def _witness(asked: HeldCommand, frame: ShellFrame, peer: Peer) -> bytes | None:

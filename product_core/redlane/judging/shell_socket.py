@@ -20,7 +20,7 @@ from redlane.judging.connection_limit import ConnectionLimit, Counted
 from redlane.judging.hangup import Hangup
 from redlane.judging.health_probe import HealthProbe
 from redlane.judging.memory_quota import MemoryQuota
-from redlane.judging.shell_answers import block_line, held_line
+from redlane.judging.shell_answers import ShellAnswer, block_line, held_line
 from redlane.membership.peers import Peer, peer_of
 from redlane.state.review import Review
 from redlane.wire.limits import MOST_BODY_BYTES
@@ -42,7 +42,7 @@ _PAUSE_SECONDS = 0.2
 
 _log = logging.getLogger(__name__)
 
-Answer = Callable[[ShellFrame, Peer, Callable[[Review], None]], bytes]
+Answer = Callable[[ShellFrame, Peer, Callable[[Review], None]], ShellAnswer]
 ServeQuestions = Callable[[socket.socket, Peer, bytes], None]
 
 
@@ -214,7 +214,11 @@ class ShellSocket:
                     connection.sendall(held_line(review))
 
             answer = self._answer(frame, peer, on_hold)
-        connection.sendall(answer)
+        if answer.lease is None:
+            connection.sendall(answer.data)
+            return
+        with answer.lease as lease:
+            socket.send_fds(connection, [answer.data], [lease.fileno()])
 
 
 def _has_connection(listener: socket.socket) -> bool:

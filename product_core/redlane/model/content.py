@@ -28,8 +28,9 @@ __all__ = [
 class Reader(StrEnum):
     """How a match type reads content, which decides what texts it is shown.
 
-    A PATTERN is cheap and is shown every text; a CHECKER starts a process or a model,
-    so it is shown whole command strings only, and may fail.
+    A PATTERN is cheap, says the same of the same text, and is shown every text; a
+    CHECKER starts a process or a model, so it is shown whole command strings only, and
+    may fail.
     """
 
     PATTERN = "pattern"
@@ -131,6 +132,14 @@ class Content(ABC):
     @property
     def is_open(self) -> bool:
         """Whether more may run than policies were shown, in context Shell."""
+        return False
+
+    @property
+    def rests_on_text(self) -> bool:
+        """Whether it reads so whatever files there are, in context Shell.
+
+        But for the programs that its lines begin with, which have to be the same.
+        """
         return False
 
     @property

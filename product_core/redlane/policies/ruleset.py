@@ -50,6 +50,14 @@ class RoleRules:
         """The matchers of policies of `context` and of context All."""
         return self.groups.get((context, action), ())
 
+    def rest_on_text(self, context: Context) -> bool:
+        """Whether what is said of a text of `context` is said of it the next time."""
+        return all(
+            bound.reader is Reader.PATTERN
+            for action in Action
+            for bound in self.matchers(context, action)
+        )
+
 
 class RuleSet:
     """Every policy and role that was loaded, with the digest of their text."""

@@ -126,6 +126,8 @@ class SessionTable:
         self.unsaved: str | None = None
         self.on_change: Callable[[], None] = lambda: None
         """Called after each change; must not wait, nor ask this table."""
+        self.on_session: Callable[[str], None] = lambda _: None
+        """Told of the session that has just changed; likewise."""
         self._restrictions = RestrictionStore(file.with_name("restrictions"))
         records, self.problem = load_records(file)
         self._sessions: dict[str, Session] = {}
@@ -288,6 +290,7 @@ class SessionTable:
         for old in ended[: max(0, len(ended) - MOST_ENDED)]:
             del sessions[old.id]
         self._sessions = sessions
+        self.on_session(session.id)
         self._save()
         self._restrictions.keep_only(_restrictions_of(sessions.values()))
         self.on_change()

@@ -3,7 +3,8 @@
 One line, `REDLANE 1 <cwd length> <before length> <body length>`, then the working
 directory, what the same shell has run before, and the command with the arguments that
 follow it, each after a NUL. Nothing comes after that. `REDLANE PREVIEW 1 …` asks only
-whether the command would pass as it is.
+whether the command would pass as it is. Where the supervisor of a session asks about
+another process, the line ends with that one's id.
 
 A connection that begins with QUESTIONS_GREETING is none of the wrapper's: questions are
 asked on it one after the other, in frames.
@@ -29,8 +30,11 @@ QUESTIONS_GREETING = b"REDLANE QUESTIONS 1\n"
 """How a connection begins on which many questions are to be asked."""
 
 _LENGTH = rb"(0|[1-9][0-9]{0,7})"
-_HEAD = re.compile(rb"REDLANE (PREVIEW )?1 %b %b %b\n" % (_LENGTH, _LENGTH, _LENGTH))
-_LONGEST_HEAD = 48
+_PROCESS = rb"([1-9][0-9]{0,9})"
+_HEAD = re.compile(
+    rb"REDLANE (PREVIEW )?1 %b %b %b(?: %b)?\n" % (*[_LENGTH] * 3, _PROCESS)
+)
+_LONGEST_HEAD = 64
 _LONGEST_DIRECTORY = 64 * 1024
 _PIECE = 64 * 1024
 
@@ -53,12 +57,14 @@ class ShellFrame:
     """A question; `directory` is empty where the wrapper could not tell it.
 
     `is_preview`: nothing comes of the answer but the same question once more.
+    `process` is whose command it is, where that is not who asks.
     """
 
     directory: bytes
     before: bytes
     body: bytes
     is_preview: bool = False
+    process: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,7 @@ class _Head:
     before: int
     body: int
     is_preview: bool
+    process: int | None
 
     @property
     def length(self) -> int:
@@ -110,6 +117,7 @@ def read_frame(
         before=bytes(data[head.directory : before]),
         body=bytes(data[before:]),
         is_preview=head.is_preview,
+        process=head.process,
     )
 
 
@@ -122,9 +130,15 @@ def _take_head(data: bytearray) -> _Head | None:
         if len(data) >= _LONGEST_HEAD or b"\n" in data:
             raise ShellFrameError("the first line is none of ours")
         return None
-    preview, *lengths = found.groups()
+    preview, *lengths, process = found.groups()
     directory, before, body = map(int, lengths)
     if directory > _LONGEST_DIRECTORY or before + body >= MOST_BODY_BYTES:
         raise ShellFrameError("the question is too long")
     del data[: found.end()]
-    return _Head(directory, before, body, is_preview=preview is not None)
+    return _Head(
+        directory,
+        before,
+        body,
+        is_preview=preview is not None,
+        process=None if process is None else int(process),
+    )

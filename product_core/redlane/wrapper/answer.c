@@ -6,10 +6,10 @@
 #define _GNU_SOURCE
 #include "answer.h"
 
-#include "message.h"
-
 #include <ctype.h>
 #include <string.h>
+
+const char not_understood[] = "the daemon's answer is not understood; not run";
 
 enum {
     ANSWER_MAX = 16 * 1024 * 1024,
@@ -118,20 +118,13 @@ enum progress reply_progress(const struct bytes *reply) {
     return blocked != MALFORMED ? blocked : payload_progress(reply, "MODIFY ", end);
 }
 
-/* A complete answer; returns when something is to be run. */
-void reply_verdict(const struct bytes *reply, struct answer *answer) {
-    if (begins(reply, "ALLOW\n")) return;
+const char *reply_verdict(const struct bytes *reply, struct answer *answer) {
+    if (begins(reply, "ALLOW\n")) return NULL;
     const char *payload = line_end(reply) + 1;
     size_t length = reply->length - (size_t)(payload - reply->data);
-    if (begins(reply, "BLOCK ")) {
-        if (!length) refuse("blocked");
-        refuse_saying(payload, length);
-    }
-    if (memchr(payload, '\0', length)) refuse_not_understood();
+    if (begins(reply, "BLOCK ")) return length ? payload : "blocked";
+    if (memchr(payload, '\0', length)) return not_understood;
     answer->rewritten = true;
     bytes_add(&answer->command, payload, length);
-}
-
-_Noreturn void refuse_not_understood(void) {
-    refuse("the daemon's answer is not understood; not run");
+    return NULL;
 }

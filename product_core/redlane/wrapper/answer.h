@@ -27,5 +27,6 @@ enum progress reply_held(struct bytes *reply, struct held *held);
 enum progress reply_supervise(struct bytes *reply, struct bytes *role);
 bool reply_open(struct bytes *reply);
 enum progress reply_progress(const struct bytes *reply);
-void reply_verdict(const struct bytes *reply, struct answer *answer);
-_Noreturn void refuse_not_understood(void);
+/* What a complete answer says: why nothing is run, or NULL. */
+const char *reply_verdict(const struct bytes *reply, struct answer *answer);
+extern const char not_understood[];

@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Once, before any. */
-void apart_prepare(void);
 /* One is about to. */
 void apart_note(void);
 /* Whether a thread may. */

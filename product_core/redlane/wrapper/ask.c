@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -40,11 +41,12 @@ static int reach(const struct place *place) {
 }
 
 /* Sends all of it. A daemon that stops listening may have answered already. */
-static void send_request(int link, const struct bytes *question, double deadline) {
+static void send_request(int link, const char *kind, const struct bytes *question,
+                         double deadline) {
     char directory[PATH_MAX];
     struct bytes request = {0};
     if (!getcwd(directory, sizeof directory) || *directory != '/') *directory = '\0';
-    frame_add(&request, QUESTION, directory, question);
+    frame_add(&request, kind, directory, question, 0);
     for (size_t sent = 0; sent < request.length;) {
         ssize_t done = send(link, request.data + sent, request.length - sent,
                             MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -85,6 +87,18 @@ static enum progress advance(struct bytes *reply, bool *held, double *deadline,
     return reply_progress(reply);
 }
 
+bool passes(const struct place *place, const struct bytes *question) {
+    struct bytes reply = {0};
+    double deadline = now() + place->timeout;
+    int link = reach(place);
+    send_request(link, PREVIEW, question, deadline);
+    while (receive(link, &reply, deadline)) continue;
+    bool is_pass = reply.length == 6 && memcmp(reply.data, "ALLOW\n", 6) == 0;
+    free(reply.data);
+    close(link);
+    return is_pass;
+}
+
 void ask(const struct place *place, const struct bytes *question,
          struct answer *answer) {
     struct bytes reply = {0};
@@ -94,13 +108,14 @@ void ask(const struct place *place, const struct bytes *question,
         refuse("the command is longer than %d bytes; not run", SCRIPT_MAX);
     double deadline = now() + place->timeout;
     int link = reach(place);
-    send_request(link, question, deadline);
+    send_request(link, QUESTION, question, deadline);
     while (progress == WAITING) {
         if (!receive(link, &reply, deadline))
             refuse("the daemon closed the connection without a verdict; not run");
         progress = advance(&reply, &held, &deadline, place->timeout, answer);
     }
-    if (progress == MALFORMED) refuse_not_understood();
-    reply_verdict(&reply, answer);
+    if (progress == MALFORMED) refuse("%s", not_understood);
+    const char *problem = reply_verdict(&reply, answer);
+    if (problem) refuse_saying(problem, strlen(problem));
     close(link);
 }

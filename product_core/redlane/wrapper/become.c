@@ -57,18 +57,6 @@ static void add_arguments(struct line *line, char **arguments) {
     for (; arguments && *arguments; arguments++) add(line, *arguments);
 }
 
-/* The command or script, then $0 and what follows it, each after a NUL. */
-void add_question(struct bytes *question, const char *name, char **arguments) {
-    if (name) {
-        bytes_add(question, "", 1);
-        bytes_add_text(question, name);
-    }
-    for (; arguments && *arguments; arguments++) {
-        bytes_add(question, "", 1);
-        bytes_add_text(question, *arguments);
-    }
-}
-
 void run_command(const struct invocation *invocation, char *command) {
     struct line line = begin(invocation);
     add(&line, "-c");

@@ -5,7 +5,6 @@
 #include "locate.h"
 #include "options.h"
 
-void add_question(struct bytes *question, const char *name, char **arguments);
 _Noreturn void run_command(const struct invocation *invocation, char *command);
 _Noreturn void run_file(const struct invocation *invocation, char *path);
 _Noreturn void run_input(const struct invocation *invocation, struct bytes *text);

@@ -4,6 +4,8 @@
 #include "becoming.h"
 
 #include "bytes.h"
+#include "installed.h"
+#include "options.h"
 #include "program.h"
 #include "redirect.h"
 
@@ -16,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HIGHEST_DESCRIPTOR = 65535 };
+enum { HIGHEST_DESCRIPTOR = 65535, LONGEST_LINE = 8 * 1024 * 1024 };
 
 /* The lowest number above another that no open file of the process has. It is below its
  * limit if any is: that is not for us to read where the process is another user's. */
@@ -30,14 +32,6 @@ static int free_descriptor(pid_t process, int above) {
     return -1;
 }
 
-/* The guarded shell, called as the shell was. */
-bool become_shell(struct start *start, const struct started *started, uint64_t token) {
-    start->state = BECOMING;
-    start->shell_descriptor = free_descriptor(start->thread, STDERR_FILENO);
-    return start->shell_descriptor >= 0 &&
-           redirect(start->thread, started, start->shell_descriptor, token);
-}
-
 static bool add_first_word(struct bytes *called, pid_t process) {
     char path[64];
     struct bytes words = {0};
@@ -47,6 +41,40 @@ static bool add_first_word(struct bytes *called, pid_t process) {
     bytes_add_text(called, words.data);
     free(words.data);
     return is_read && called->length < LONGEST_NAME;
+}
+
+/* The guarded shell, called as the shell was; and told where others' files may be ours. */
+bool become_shell(struct start *start, const struct started *started, uint64_t token) {
+    struct started called = *started;
+    struct bytes name = {0};
+    start->state = BECOMING;
+    start->shell_descriptor = free_descriptor(start->thread, STDERR_FILENO);
+    bool becomes = start->shell_descriptor >= 0;
+    if (!process_has_our_files(start->thread)) {
+        bytes_add_text(&name, APART_NAME);
+        if (started->name) bytes_add_text(&name, started->name);
+        else becomes = add_first_word(&name, start->thread) && becomes;
+        called.name = name.data;
+    }
+    becomes = becomes && redirect(start->thread, &called, start->shell_descriptor, token);
+    free(name.data);
+    return becomes;
+}
+
+/* The shell that the guarded shell would become, by the name that it was called by. */
+bool become_real(struct start *start, uint64_t token) {
+    char path[64];
+    struct bytes words = {0};
+    struct started started = {0};
+    start->state = BECOMING;
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)start->thread);
+    bytes_add(&words, "", 0);
+    bool is_read = bytes_read_file(&words, path, LONGEST_LINE);
+    start->real = open(names_sh(words.data) ? "/bin/sh" : "/bin/bash", O_RDONLY | O_CLOEXEC);
+    free(words.data);
+    start->shell_descriptor = free_descriptor(start->thread, STDERR_FILENO);
+    return is_read && start->real >= 0 && start->shell_descriptor >= 0 &&
+           redirect(start->thread, &started, start->shell_descriptor, token);
 }
 
 /* The guarded shell, that asks for the program which stands there. */
@@ -82,7 +110,8 @@ static bool give(int listener, uint64_t id, int file, int descriptor, uint32_t f
 
 /* Gives the call that it has been made to make what it is about. */
 bool becoming_give(const struct start *start, int listener, uint64_t id, int shell) {
-    return give(listener, id, shell, start->shell_descriptor, O_CLOEXEC) &&
+    int file = start->real < 0 ? shell : start->real;
+    return give(listener, id, file, start->shell_descriptor, O_CLOEXEC) &&
            (start->program < 0 ||
             give(listener, id, start->program, start->program_descriptor, 0));
 }

@@ -18,9 +18,11 @@ int out_of_the_way(int descriptor) {
     return moved;
 }
 
-/* A nameless file that holds content, at its beginning; -1 when there is none. */
+/* A nameless file that holds content, at its beginning, and does so for good: whoever may
+ * look into the process could open it for writing. -1 when there is none. */
 int memory_file(const struct bytes *content) {
-    int file = out_of_the_way(memfd_create("script", MFD_CLOEXEC));
+    int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+    int file = out_of_the_way(memfd_create("script", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file < 0) return -1;
     for (size_t written = 0; written < content->length;) {
         ssize_t now = write(file, content->data + written, content->length - written);
@@ -31,5 +33,7 @@ int memory_file(const struct bytes *content) {
         }
         written += (size_t)now;
     }
-    return lseek(file, 0, SEEK_SET) == 0 ? file : -1;
+    if (fcntl(file, F_ADD_SEALS, seals) == 0 && lseek(file, 0, SEEK_SET) == 0) return file;
+    close(file);
+    return -1;
 }

@@ -1,7 +1,6 @@
 /* What the environment could make a shell do besides the command is taken out. */
 #include "environment.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 extern char **environ;
@@ -47,9 +46,16 @@ static bool names(const char *pattern, const char *entry) {
     return length == known && strncmp(pattern, entry, known) == 0;
 }
 
-static bool is_unsafe(const char *entry) {
+bool is_unsafe(const char *entry) {
     for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
         if (names(unsafe[i], entry)) return true;
+    return false;
+}
+
+bool is_repeated(const char *variables, const char *entry) {
+    size_t length = strcspn(entry, "=");
+    for (const char *each = variables; each < entry; each += strlen(each) + 1)
+        if (strncmp(each, entry, length + 1) == 0) return true;
     return false;
 }
 

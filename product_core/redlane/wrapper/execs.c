@@ -20,11 +20,13 @@
 
 #include "becoming.h"
 #include "bytes.h"
+#include "complaint.h"
 #include "images.h"
+#include "instead.h"
 #include "message.h"
 #include "owner.h"
 #include "peeking.h"
-#include "previews.h"
+#include "pending.h"
 #include "processes.h"
 #include "secure.h"
 #include "starts.h"
@@ -46,11 +48,6 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP 1UL
 #endif
 
-enum {
-    LOOK_MILLISECONDS = 50,
-    MOST_LOOKS = 20, /* at a program whose answer does not come */
-};
-
 /* A call that waits for another thread of its process. */
 struct waiting {
     uint64_t id;
@@ -59,13 +56,10 @@ struct waiting {
 
 struct execs {
     struct images *images;
-    struct previews *previews;
     const char *owners; /* see secure.c */
-    uint64_t token;
     int listener;
-    long filters; /* how many hold the agent's calls; 0: that is not known yet */
     struct judged judged;
-    struct starts starts;
+    struct pending pending;
     struct waiting *waiting;
     size_t waiting_count;
     long look_at; /* when those are let go whose start has not come about */
@@ -79,13 +73,14 @@ struct execs *execs_prepare(const char *control_socket, bool is_judged,
     *execs = (struct execs){.listener = -1, .owners = owners,
                              .judged.is_first = is_judged};
     execs->images = images_know();
-    execs->previews = previews_prepare(control_socket);
-    if (getrandom(&execs->token, sizeof execs->token, 0) != sizeof execs->token)
+    execs->pending.questions = questions_prepare(control_socket);
+    uint64_t *token = &execs->pending.token;
+    if (getrandom(token, sizeof *token, 0) != sizeof *token)
         refuse("no random number is to be had");
     return execs;
 }
 
-uint64_t execs_token(const struct execs *execs) { return execs->token; }
+uint64_t execs_token(const struct execs *execs) { return execs->pending.token; }
 
 /* From now on the listener is this one; -1: nobody asks any more. */
 void execs_serve(struct execs *execs, int listener) {
@@ -101,18 +96,13 @@ int execs_listener(const struct execs *execs) { return execs->listener; }
 
 /* Readable while execs_take_answers has something to do. */
 int execs_answers(const struct execs *execs) {
-    return previews_descriptor(execs->previews);
+    return questions_descriptor(execs->pending.questions);
 }
 
 static long milliseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void detach(struct execs *execs, pid_t thread, int signal) {
-    ptrace(PTRACE_DETACH, thread, 0, signal);
-    starts_forget(&execs->starts, thread);
 }
 
 static void answer(const struct execs *execs, uint64_t id, int error) {
@@ -136,17 +126,20 @@ static bool is_asking(const struct execs *execs, uint64_t id) {
 
 static void refuse_start(const struct execs *execs, uint64_t id, pid_t thread) {
     struct process process;
+    char line[PROCESS_NAME + 256];
     if (!is_asking(execs, id)) return;
     process_read(thread, &process);
-    tell("%s (process %ld) may not start a program, which could not be looked at: it is "
-         "traced by another, or ptrace(2) is refused here",
-         process.name, (long)thread);
+    snprintf(line, sizeof line,
+             "%s (process %ld) may not start a program, which could not be looked at: it "
+             "is traced by another, or ptrace(2) is refused here",
+             process.name, (long)thread);
+    if (!complaint_say(thread, line)) tell("%s", line);
     answer(execs, id, EACCES);
 }
 
 /* Whether another thread of its process has to be let go first; then it waits. */
 static bool has_to_wait(struct execs *execs, uint64_t id, pid_t thread, long process) {
-    if (!starts_have_other(&execs->starts, thread, process)) return false;
+    if (!starts_have_other(&execs->pending.starts, thread, process)) return false;
     size_t size = (execs->waiting_count + 1) * sizeof *execs->waiting;
     execs->waiting = realloc(execs->waiting, size);
     if (!execs->waiting) refuse("out of memory");
@@ -156,17 +149,19 @@ static bool has_to_wait(struct execs *execs, uint64_t id, pid_t thread, long pro
 
 /* Seizes a thread that is about to start a program and lets it go on. */
 static void begin(struct execs *execs, uint64_t id, pid_t thread) {
-    struct start *start = starts_find(&execs->starts, thread);
+    struct start *start = starts_find(&execs->pending.starts, thread);
     long process = process_of(thread);
     if (!is_asking(execs, id) || has_to_wait(execs, id, thread, process)) return;
-    if (!execs->filters) execs->filters = process_filters(thread); /* the agent's own */
+    /* The first is the agent's own. */
+    if (!execs->pending.filters) execs->pending.filters = process_filters(thread);
     if (!start) {
         if (!seize(thread)) {
             if (errno != ESRCH) refuse_start(execs, id, thread);
             return;
         }
-        if (!execs->starts.count) execs->look_at = milliseconds() + LOOK_MILLISECONDS;
-        start = starts_add(&execs->starts, thread);
+        if (!execs->pending.starts.count)
+            execs->look_at = milliseconds() + LOOK_MILLISECONDS;
+        start = starts_add(&execs->pending.starts, thread);
         start->process = process;
     }
     start->state = STARTING;
@@ -187,7 +182,7 @@ static void give_guarded_shell(const struct execs *execs, struct start *start,
 
 /* A thread is about to start a program, and may. */
 void execs_take(struct execs *execs, uint64_t id, pid_t thread) {
-    struct start *start = starts_find(&execs->starts, thread);
+    struct start *start = starts_find(&execs->pending.starts, thread);
     if (start && start->state == BECOMING) give_guarded_shell(execs, start, id);
     else begin(execs, id, thread);
 }
@@ -209,39 +204,6 @@ static void take_waiting(struct execs *execs) {
     free(waiting);
 }
 
-static void end(struct execs *execs, pid_t thread, const char *why) {
-    struct process process;
-    process_read(thread, &process);
-    tell("%s (process %ld) was ended: %s", process.name, (long)thread, why);
-    kill(thread, SIGKILL);
-    starts_forget(&execs->starts, thread);
-}
-
-/* Has a program ask by itself, and wait: its command does not pass as it is. */
-static void ask_itself(struct execs *execs, struct start *start) {
-    if (!become_asking(start, execs->token))
-        end(execs, start->thread, "its command cannot be judged");
-}
-
-/* Asks whether the command of a program passes as it is. */
-static void ask_about(struct execs *execs, struct start *start) {
-    start->state = WAITING;
-    start->looks = 0;
-    if (!previews_ask(execs->previews, start->thread)) ask_itself(execs, start);
-}
-
-/* Takes what the daemon says of programs that wait for it. */
-void execs_take_answers(struct execs *execs) {
-    pid_t process;
-    bool passes;
-    while (previews_answered(execs->previews, &process, &passes)) {
-        struct start *start = starts_find(&execs->starts, process);
-        if (!start || start->state != WAITING) continue;
-        if (passes) detach(execs, process, 0);
-        else ask_itself(execs, start);
-    }
-}
-
 /* Whether a program that owns something does so by itself, and nobody looks into it. */
 static bool is_safe_owner(const struct execs *execs, pid_t process) {
     if (!execs->owners || !owner_may_be(execs->owners, process)) return true;
@@ -250,36 +212,49 @@ static bool is_safe_owner(const struct execs *execs, pid_t process) {
 
 /* A new program stands and has not run. */
 static void has_started(struct execs *execs, struct start *start) {
+    struct pending *pending = &execs->pending;
     struct started started;
     pid_t process = start->thread;
     struct starter by = start->by;
     if (!images_identify(execs->images, process, &started)) {
-        end(execs, process, "what it has started cannot be told");
-    } else if (started.image == IMAGE_OTHER && !is_safe_owner(execs, process)) {
-        end(execs, process, "others could have it show what only it may read");
-    } else if (started.image == IMAGE_GUARDED && !peeking_is_over()) {
-        end(execs, process, "others could make its shell ask for something else");
-    } else if (started.image == IMAGE_GUARDED &&
-               process_filters(process) != execs->filters) {
-        end(execs, process, "a filter of its own could make its shell believe anything");
-    } else if (started.image != IMAGE_GUARDED && start->state == BECOMING) {
-        end(execs, process, "its command cannot be judged");
-    } else if (started.image == IMAGE_SHELL && !by.is_judged && !by.is_runners) {
-        if (!become_shell(start, &started, execs->token))
-            end(execs, process, "its shell cannot be guarded");
-    } else if (started.image == IMAGE_OTHER && !by.is_covered) {
-        ask_about(execs, start);
-    } else {
-        detach(execs, process, 0);
+        pending_end(pending, process, "what it has started cannot be told");
+        return;
     }
-    judged_started(&execs->judged, process, &by, &started);
+    judged_started(&execs->judged, process, &by, &started); /* it has not run */
+    if (started.image == IMAGE_OTHER && !is_safe_owner(execs, process)) {
+        pending_end(pending, process, "others could have it show what only it may read");
+    } else if (started.image == IMAGE_GUARDED && !peeking_is_over()) {
+        pending_end(pending, process, "others could make its shell ask for something else");
+    } else if (started.image == IMAGE_GUARDED && pending_is_filtered(pending, process)) {
+        if (started.is_program || !become_real(start, pending->token))
+            pending_end(pending, process, "its shell cannot be told what to do");
+    } else if (started.image == IMAGE_GUARDED && !started.is_apart &&
+               !started.is_program && !process_has_our_files(process)) {
+        if (!become_shell(start, &started, pending->token))
+            pending_end(pending, process, "its shell cannot be guarded");
+    } else if (started.image != IMAGE_GUARDED && start->state == BECOMING &&
+               start->real < 0) {
+        pending_end(pending, process, "its command cannot be judged");
+    } else if (started.image == IMAGE_SHELL && !by.is_judged && !by.is_runners) {
+        if (pending_is_filtered(pending, process))
+            pending_ask_instead(pending, start, &started);
+        else if (!become_shell(start, &started, pending->token))
+            pending_end(pending, process, "its shell cannot be guarded");
+    } else if (judged_is_runner(&by, &started) && process_is_first(process)) {
+        pending_end(pending, process, "the first process of a namespace of processes adopts "
+                                      "others, and runs no interactive shell");
+    } else if (started.image == IMAGE_OTHER && !by.is_covered) {
+        pending_ask(pending, start);
+    } else {
+        pending_let_go(pending, process, 0);
+    }
 }
 
 /* The thread that has started a program is named by its process from then on. */
 static struct start *renamed(struct execs *execs, pid_t process) {
     unsigned long before = 0;
     ptrace(PTRACE_GETEVENTMSG, process, 0, &before);
-    return starts_rename(&execs->starts, (pid_t)before, process);
+    return starts_rename(&execs->pending.starts, (pid_t)before, process);
 }
 
 static bool is_stop(int signal) {
@@ -294,19 +269,21 @@ static void keep_on(struct execs *execs, struct start *start, int event, int sig
     if (event == PTRACE_EVENT_STOP && is_stop(signal)) {
         start->is_left = ptrace(PTRACE_DETACH, start->thread, 0, 0) == 0;
     } else if (!event && signal == SIGILL) {
-        end(execs, start->thread, "its shell cannot be guarded");
+        pending_end(&execs->pending, start->thread, "its shell cannot be guarded");
     } else {
         ptrace(PTRACE_CONT, start->thread, 0, event ? 0 : signal);
     }
 }
 
 static bool take_change(struct execs *execs, pid_t process, int status) {
-    struct start *start = starts_find(&execs->starts, process);
+    struct start *start = starts_find(&execs->pending.starts, process);
     int event = WIFSTOPPED(status) ? status >> 16 : 0;
     if (event == PTRACE_EVENT_EXEC) {
         start = renamed(execs, process);
         if (start) has_started(execs, start);
-        else end(execs, process, "what it has started was not asked about");
+        else
+            pending_end(&execs->pending, process,
+                        "what it has started was not asked about");
         return true;
     }
     if (!start) {
@@ -314,27 +291,30 @@ static bool take_change(struct execs *execs, pid_t process, int status) {
         return event != 0;
     }
     if (!WIFSTOPPED(status)) {
-        starts_forget(&execs->starts, process);
+        questions_forget(execs->pending.questions, process);
+        starts_forget(&execs->pending.starts, process);
         return false;
     }
     int signal = WSTOPSIG(status);
-    if (start->state == BECOMING) keep_on(execs, start, event, signal);
-    else detach(execs, process, event ? 0 : signal);
+    if (start->state == ENDING) kill(process, SIGKILL);
+    else if (start->state == BECOMING) keep_on(execs, start, event, signal);
+    else pending_let_go(&execs->pending, process, event ? 0 : signal);
     return true;
 }
 
 /* What wait(2) says of a process; false where it is nothing of a program's start. */
 bool execs_changed(struct execs *execs, pid_t process, int status) {
-    size_t before = execs->starts.count;
+    size_t before = execs->pending.starts.count;
     bool taken = take_change(execs, process, status);
-    if (execs->starts.count < before && execs->waiting_count) take_waiting(execs);
+    if (execs->pending.starts.count < before && execs->waiting_count)
+        take_waiting(execs);
     return taken;
 }
 
 /* Until starts are to be looked at that have not come about; -1: there are none. */
 int execs_patience(const struct execs *execs) {
     long left = execs->look_at - milliseconds();
-    if (!execs->starts.count) return -1;
+    if (!execs->pending.starts.count) return -1;
     return left > 0 ? (int)left : 0;
 }
 
@@ -342,15 +322,16 @@ int execs_patience(const struct execs *execs) {
 void execs_let_go(struct execs *execs) {
     if (milliseconds() < execs->look_at) return;
     execs->look_at = milliseconds() + LOOK_MILLISECONDS;
-    for (size_t i = 0; i < execs->starts.count; i++) {
-        struct start *start = &execs->starts.each[i];
+    for (size_t i = 0; i < execs->pending.starts.count; i++) {
+        struct start *start = &execs->pending.starts.each[i];
         if (start->state == STARTING && start->looks) {
             start->state = LEAVING;
             ptrace(PTRACE_INTERRUPT, start->thread, 0, 0);
         }
-        if (start->state == WAITING && start->looks > MOST_LOOKS) {
-            ask_itself(execs, start);
-        }
-        start->looks++;
+        if (start->state == WAITING) pending_look(&execs->pending, start);
+        else start->looks++;
     }
 }
+
+/* Takes what the daemon says of programs that wait for it. */
+void execs_take_answers(struct execs *execs) { pending_take_answers(&execs->pending); }

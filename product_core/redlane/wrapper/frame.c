@@ -14,13 +14,27 @@
 /* "<kind> <lengths>\n", the working directory (empty when it cannot be told), what the
  * same shell has run before (nothing), and the question. */
 void frame_add(struct bytes *frame, const char *kind, const char *directory,
-               const struct bytes *question) {
-    char head[96];
+               const struct bytes *question, pid_t process) {
+    char head[96], whose[24] = "";
     size_t length = strlen(directory);
-    snprintf(head, sizeof head, "%s %zu 0 %zu\n", kind, length, question->length);
+    if (process) snprintf(whose, sizeof whose, " %ld", (long)process);
+    snprintf(head, sizeof head, "%s %zu 0 %zu%s\n", kind, length, question->length,
+             whose);
     bytes_add_text(frame, head);
     bytes_add(frame, directory, length);
     bytes_add(frame, question->data, question->length);
+}
+
+/* The command or script, then $0 and what follows it, each after a NUL. */
+void question_add_words(struct bytes *question, const char *name, char **arguments) {
+    if (name) {
+        bytes_add(question, "", 1);
+        bytes_add_text(question, name);
+    }
+    for (; arguments && *arguments; arguments++) {
+        bytes_add(question, "", 1);
+        bytes_add_text(question, *arguments);
+    }
 }
 
 /* Connects to the shell socket, which lies beside the control socket; -1: it cannot. */

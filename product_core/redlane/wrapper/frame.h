@@ -3,9 +3,13 @@
 
 #include "bytes.h"
 
+#include <sys/types.h>
+
 #define QUESTION "REDLANE 1"
 #define PREVIEW "REDLANE PREVIEW 1" /* whether it would pass as it is: "ALLOW\n" or not */
 
+/* `process`: whose command it is; 0: who asks. */
 void frame_add(struct bytes *frame, const char *kind, const char *directory,
-               const struct bytes *question);
+               const struct bytes *question, pid_t process);
+void question_add_words(struct bytes *question, const char *name, char **arguments);
 int link_to_shell_socket(const char *control_socket, double timeout);

@@ -303,6 +303,7 @@ bool images_identify(struct images *images, pid_t process, struct started *start
     if (kind == KIND_GUARDED) {
         started->image = IMAGE_GUARDED;
         started->is_program = is_program(line.data);
+        started->is_apart = strncmp(line.data, APART_NAME, strlen(APART_NAME)) == 0;
     } else {
         is_seen = read_file_started(process, file, sizeof file);
         if (is_seen) call(kind, file, &line, started);

@@ -14,6 +14,7 @@ struct started {
     enum image image;
     bool is_script;   /* a shell that was started for a script */
     bool is_program;  /* a guarded shell, in the place of a program that asks */
+    bool is_apart;    /* a guarded shell that was told that it is */
     const char *name; /* its argv[0], where the given one does not name the shell */
     int skipped;      /* words at the beginning that are not the shell's own */
 };

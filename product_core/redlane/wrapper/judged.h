@@ -27,5 +27,6 @@ struct starter {
 };
 
 struct starter judged_starter(const struct judged *judged, pid_t thread, long process);
+bool judged_is_runner(const struct starter *starter, const struct started *started);
 void judged_started(struct judged *judged, pid_t process, const struct starter *starter,
                     const struct started *started);

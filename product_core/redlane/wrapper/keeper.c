@@ -308,7 +308,6 @@ int keeper_start(int listener, const struct bounds *bounds, const struct daemon 
     actor_prepare();
     proc_prepare(owners);
     walk_prepare();
-    apart_prepare();
     pipes_prepare();
     work.about = keeper;
     crew_start(&work);

@@ -15,6 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char no_argument[] = "option requires an argument";
+static const char invalid[] = "invalid option";
+
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -22,8 +25,10 @@ static const char *base_name(const char *path) {
 
 /* The name decides which shell this is; a leading dash makes it a login shell. */
 static void read_name(struct invocation *to, const char *called) {
+    to->is_apart = strncmp(called, APART_NAME, strlen(APART_NAME)) == 0;
+    if (to->is_apart) called += strlen(APART_NAME);
     const char *name = base_name(called);
-    to->login = *name == '-';
+    to->login = *called == '-' || *name == '-'; /* the shells look at the first */
     if (*name == '-') name++;
     to->is_script = strncmp(name, SCRIPT_NAME, strlen(SCRIPT_NAME)) == 0;
     if (to->is_script) called = name += strlen(SCRIPT_NAME);
@@ -31,6 +36,18 @@ static void read_name(struct invocation *to, const char *called) {
     bool is_restricted = strcmp(name, "rbash") == 0; /* bash tells it by this name */
     to->is_shim = to->is_sh || is_restricted || strcmp(name, "bash") == 0;
     to->called = to->is_shim ? called : "bash";
+}
+
+bool names_sh(const char *called) {
+    struct invocation named = {0};
+    read_name(&named, called);
+    return named.is_sh;
+}
+
+/* What is wrong is kept, and no more is read. */
+static void note(struct invocation *to, const char *option, const char *problem) {
+    if (!*to->problem)
+        snprintf(to->problem, sizeof to->problem, "%.80s: %s", option, problem);
 }
 
 static void pass(struct invocation *to, const char *option) {
@@ -52,11 +69,13 @@ static bool read_long_option(struct invocation *to, char **argv, int *index) {
         return true;
     }
     if (strcmp(name, "rcfile") == 0 || strcmp(name, "init-file") == 0) {
-        to->rcfile = argv[++*index];
-        if (!to->rcfile)
-            fail(STATUS_USAGE, to->called, "%s: option requires an argument", name);
-        pass(to, "--rcfile");
-        pass(to, to->rcfile);
+        to->rcfile = argv[*index + 1];
+        if (!to->rcfile) note(to, name, no_argument);
+        else {
+            ++*index;
+            pass(to, "--rcfile");
+            pass(to, to->rcfile);
+        }
         return true;
     }
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
@@ -73,9 +92,11 @@ static int read_long_options(struct invocation *to, char **argv) {
     for (; argv[index] && argv[index][0] == '-'; index++) {
         const char *word = argv[index];
         if (strcmp(word, "-") == 0 || strcmp(word, "--") == 0) break;
-        if (read_long_option(to, argv, &index)) continue;
-        if (word[1] == '-')
-            fail(STATUS_USAGE, to->called, "%s: invalid option", word);
+        if (read_long_option(to, argv, &index)) {
+            to->has_long = true;
+            continue;
+        }
+        if (word[1] == '-') note(to, word, invalid);
         break;
     }
     return index;
@@ -84,10 +105,10 @@ static int read_long_options(struct invocation *to, char **argv) {
 /* One letter of a word such as -elc; o and O take a word from further on. */
 static void read_letter(struct invocation *to, char sign, char letter, char **argv,
                         int *next) {
-    char *option = allocate(3);
+    static char every[2][UCHAR_MAX + 1][3];
+    char *option = every[sign == '+'][(unsigned char)letter];
     option[0] = sign;
     option[1] = letter;
-    option[2] = '\0';
     switch (letter) {
     case 'c': to->command = true; return; /* with either sign, as the shells do */
     case 's': to->from_input = true; return;
@@ -95,14 +116,15 @@ static void read_letter(struct invocation *to, char sign, char letter, char **ar
     case 'i': to->interactive = true; break;
     case 'o':
     case 'O':
-        if (!argv[*next])
-            fail(STATUS_USAGE, to->called, "%s: option requires an argument", option);
+        if (!argv[*next]) {
+            note(to, option, no_argument);
+            return;
+        }
         pass(to, option);
         pass(to, argv[(*next)++]);
         return;
     default:
-        if (!strchr("abDefhkmnprtuvxBCEHPTIV", letter))
-            fail(STATUS_USAGE, to->called, "%s: invalid option", option);
+        if (!strchr("abDefhkmnprtuvxBCEHPTIV", letter)) note(to, option, invalid);
     }
     pass(to, option);
 }
@@ -142,9 +164,8 @@ static bool is_command(const char *argument) {
 static void read_subject(struct invocation *to, char **argv, int index) {
     if (to->command) {
         to->kind = RUN_COMMAND;
-        if (!argv[index])
-            fail(STATUS_USAGE, to->called, "-c: option requires an argument");
-        to->subject = argv[index++];
+        if (argv[index]) to->subject = argv[index++];
+        else note(to, "-c", no_argument);
     } else if (argv[index] && !to->from_input) {
         to->kind = RUN_FILE;
         to->subject = argv[index++];

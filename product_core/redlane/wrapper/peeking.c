@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,9 @@ static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 static struct peek peeks[REMEMBERED];
 static size_t count;
 static bool is_closed;
+static atomic_bool has_begun;
+static struct process closed[REMEMBERED];
+static size_t closed_count;
 static const char *owner_names = "";
 static struct stat guarded_shell;
 
@@ -58,10 +62,29 @@ static bool is_guarded_shell(pid_t process) {
            about.st_ino == guarded_shell.st_ino;
 }
 
+void peeking_close(pid_t process) {
+    pthread_mutex_lock(&lock);
+    if (process_read(process, &closed[closed_count % REMEMBERED])) closed_count++;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Whether a process is one that is closed, or a child of one. */
+static bool is_closed_one(pid_t process) {
+    struct process now, parent;
+    if (!process_read(process_of(process), &now)) return false;
+    bool has_parent = process_read(now.parent, &parent);
+    for (size_t i = 0; i < closed_count && i < REMEMBERED; i++)
+        if (process_same(&closed[i], &now) ||
+            (has_parent && process_same(&closed[i], &parent)))
+            return true;
+    return false;
+}
+
 static int check(pid_t thread, const struct asked *asked, const struct seccomp_data *data) {
     pid_t of = (pid_t)data->args[(int)asked->rest];
     if (!process_shares(thread, "pid")) return EPERM; /* it has other numbers */
-    bool is_closed_to_all = of > 0 && (owner_may_be(owner_names, of) || is_guarded_shell(of));
+    bool is_closed_to_all = of > 0 && (owner_may_be(owner_names, of) ||
+                                       is_guarded_shell(of) || is_closed_one(of));
     return is_closed_to_all ? EPERM : 0;
 }
 
@@ -113,6 +136,7 @@ static void forget_thread(pid_t thread) {
 
 int peeking_take(pid_t thread, const struct asked *asked, const struct seccomp_data *data) {
     int error = EAGAIN;
+    atomic_store(&has_begun, true);
     pthread_mutex_lock(&lock);
     forget_thread(thread);
     while (is_closed) pthread_cond_wait(&opened, &lock);
@@ -126,6 +150,8 @@ int peeking_take(pid_t thread, const struct asked *asked, const struct seccomp_d
     pthread_mutex_unlock(&lock);
     return error;
 }
+
+bool peeking_has_begun(void) { return atomic_load(&has_begun); }
 
 bool peeking_is_over(void) {
     const struct timespec pause = {.tv_nsec = LOOK_NANOSECONDS};

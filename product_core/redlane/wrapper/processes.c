@@ -4,6 +4,7 @@
 #include "bytes.h"
 #include "message.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,12 +28,19 @@ static long read_status(long thread, const char *before) {
     return number;
 }
 
-/* The process that a thread is of; -1 when that cannot be told. */
-long process_of(long thread) { return read_status(thread, "\nTgid:"); }
+enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438, PIDFD_THREAD = O_EXCL };
+
+/* The process that a thread is of; -1 when that cannot be told. Of the thread that began
+ * it the kernel says so much faster than its record. */
+long process_of(long thread) {
+    int pidfd = (int)syscall(PIDFD_OPEN, thread, 0);
+    if (pidfd < 0) return read_status(thread, "\nTgid:");
+    close(pidfd);
+    return thread;
+}
 
 /* A thread may have a table of its own; kernels before 6.9 know that of its process. */
 int process_file(pid_t thread, int number) {
-    enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438, PIDFD_THREAD = O_EXCL };
     int pidfd = (int)syscall(PIDFD_OPEN, thread, PIDFD_THREAD);
     if (pidfd < 0 && errno == EINVAL) pidfd = (int)syscall(PIDFD_OPEN, process_of(thread), 0);
     if (pidfd < 0) return -1;
@@ -83,6 +91,38 @@ bool process_shares(long thread, const char *kind) {
     snprintf(ours, sizeof ours, "/proc/self/ns/%s", kind);
     snprintf(theirs, sizeof theirs, "/proc/%ld/ns/%s", thread, kind);
     return stat(ours, &one) == 0 && stat(theirs, &other) == 0 && one.st_ino == other.st_ino;
+}
+
+bool process_has_our_files(long thread) {
+    char path[64];
+    struct stat ours, theirs;
+    snprintf(path, sizeof path, "/proc/%ld/root", thread);
+    return process_shares(thread, "mnt") && stat("/", &ours) == 0 &&
+           stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+           ours.st_ino == theirs.st_ino;
+}
+
+bool process_is_first(long id) {
+    char path[64];
+    struct bytes status = {0};
+    snprintf(path, sizeof path, "/proc/%ld/status", id);
+    bool is_read = bytes_read_file(&status, path, STATUS);
+    char *line = is_read ? strstr(status.data, "\nNSpid:") : NULL;
+    char *end = line ? strchr(line + 1, '\n') : NULL;
+    if (end) *end = '\0';
+    char *last = line ? strrchr(line, '\t') : NULL;
+    bool is_first = !last || strtol(last, NULL, 10) == 1;
+    free(status.data);
+    return is_first;
+}
+
+bool process_has_children(long id) {
+    char path[64], digit;
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", id, id);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool has_none = file >= 0 && read(file, &digit, 1) == 0;
+    if (file >= 0) close(file);
+    return !has_none;
 }
 
 bool process_program(long id, struct stat *about) {
@@ -151,4 +191,16 @@ void processes_add(struct processes *list, long id) {
 void processes_remove(struct processes *list, long id) {
     for (size_t i = 0; i < list->count; i++)
         if (list->each[i].id == id) list->each[i] = list->each[--list->count];
+}
+
+void processes_add_children(struct processes *list, long of) {
+    DIR *all = opendir("/proc");
+    struct process child;
+    if (!all) refuse("/proc cannot be read");
+    for (const struct dirent *entry; (entry = readdir(all));) {
+        long id = strtol(entry->d_name, NULL, 10);
+        if (id > 0 && process_read(id, &child) && child.parent == of)
+            processes_add(list, id);
+    }
+    closedir(all);
 }

@@ -31,10 +31,18 @@ bool process_is_signalled(long thread);
 long process_tracer(long thread);
 /* Whether a thread is in the namespace of this process, of a kind as /proc calls it. */
 bool process_shares(long thread, const char *kind);
+/* Whether a thread finds under each path what this process does. */
+bool process_has_our_files(long thread);
 /* Which file the program is that a process runs. */
 bool process_program(long id, struct stat *about);
 bool process_read(long id, struct process *process);
+/* Whether a process is the first in its namespace of processes, which adopts orphans. */
+bool process_is_first(long id);
+/* Whether a process that has one thread has children; yes if that cannot be told. */
+bool process_has_children(long id);
 bool process_same(const struct process *one, const struct process *other);
 bool processes_have(const struct processes *list, const struct process *process);
 void processes_add(struct processes *list, long id);
+/* Adds all children of a process, which are not its threads'. */
+void processes_add_children(struct processes *list, long of);
 void processes_remove(struct processes *list, long id);

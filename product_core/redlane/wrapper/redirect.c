@@ -24,6 +24,9 @@ typedef struct user_regs_struct registers;
 /* mov $322, %eax; syscall; ud2. What is in rax does not outlive the stop. */
 static const unsigned char code[16] = {0xb8, 0x42, 0x01, 0x00, 0x00,
                                        0x0f, 0x05, 0x0f, 0x0b};
+/* mov $231, %eax; syscall; ud2 */
+static const unsigned char leaving[16] = {0xb8, 0xe7, 0x00, 0x00, 0x00,
+                                          0x0f, 0x05, 0x0f, 0x0b};
 static unsigned long stack_of(const registers *now) { return now->rsp; }
 static unsigned long next_of(const registers *now) { return now->rip; }
 static void set(registers *now, const unsigned long *arguments) {
@@ -40,6 +43,9 @@ typedef struct user_regs_struct registers;
 /* mov x0, x6; mov x8, #281; svc #0; udf #0. What is in x0 does not outlive the stop. */
 static const unsigned char code[16] = {0xe0, 0x03, 0x06, 0xaa, 0x28, 0x23, 0x80, 0xd2,
                                        0x01, 0x00, 0x00, 0xd4, 0x00, 0x00, 0x00, 0x00};
+/* mov x0, x6; mov x8, #94; svc #0; udf #0 */
+static const unsigned char leaving[16] = {0xe0, 0x03, 0x06, 0xaa, 0xc8, 0x0b, 0x80, 0xd2,
+                                          0x01, 0x00, 0x00, 0xd4, 0x00, 0x00, 0x00, 0x00};
 static unsigned long stack_of(const registers *now) { return now->sp; }
 static unsigned long next_of(const registers *now) { return now->pc; }
 static void set(registers *now, const unsigned long *arguments) {
@@ -114,4 +120,16 @@ bool redirect(pid_t process, const struct started *started, int descriptor,
                                 words + (count + 1) * WORD, AT_EMPTY_PATH, token});
     if (ptrace(PTRACE_SETREGSET, process, NT_PRSTATUS, &vector) != 0) return false;
     return ptrace(PTRACE_CONT, process, 0, 0) == 0;
+}
+
+/* Has the process end by itself, with a status, in the place of its first instruction. It
+ * stays traced until it has: whatever stops it meanwhile, it must not go on after that. */
+bool program_exit(pid_t process, int status) {
+    registers now;
+    struct iovec vector = {&now, sizeof now};
+    if (!read_registers(process, &now)) return false;
+    if (!write_words(process, next_of(&now), leaving, sizeof leaving)) return false;
+    set(&now, (unsigned long[6]){(unsigned long)status});
+    return ptrace(PTRACE_SETREGSET, process, NT_PRSTATUS, &vector) == 0 &&
+           ptrace(PTRACE_CONT, process, 0, 0) == 0;
 }

@@ -19,7 +19,7 @@ struct start *starts_add(struct starts *starts, pid_t thread) {
         starts->each = realloc(starts->each, starts->room * sizeof *starts->each);
         if (!starts->each) refuse("out of memory");
     }
-    starts->each[starts->count] = (struct start){.thread = thread, .program = -1};
+    starts->each[starts->count] = (struct start){.thread = thread, .real = -1, .program = -1};
     return &starts->each[starts->count++];
 }
 
@@ -27,6 +27,7 @@ void starts_forget(struct starts *starts, pid_t thread) {
     struct start *start = starts_find(starts, thread);
     if (!start) return;
     if (start->program >= 0) close(start->program);
+    if (start->real >= 0) close(start->real);
     *start = starts->each[--starts->count];
 }
 

@@ -9,18 +9,22 @@
 
 /* STARTING: seized, its start under way. WAITING: a program, until it is known whether
  * its command passes. BECOMING: made to become the guarded shell. LEAVING: asked to
- * stop, to be let go. */
-enum state { STARTING, WAITING, BECOMING, LEAVING };
+ * stop, to be let go. ENDING: made to end. */
+enum state { STARTING, WAITING, BECOMING, LEAVING, ENDING };
 
 struct start {
     pid_t thread;
     long process; /* whose thread that is */
     enum state state;
     int shell_descriptor;   /* by which it becomes the guarded shell */
+    int real;               /* an open shell that it becomes in that one's place; or -1 */
     int program;            /* what that asks for, an open file; -1: for a text */
     int program_descriptor; /* by which it has that */
     struct starter by;
+    struct started started; /* what waits for a verdict, if it does */
+    bool is_instead;        /* that is asked for in its place */
     int looks;    /* at which it was there already */
+    long patience; /* looks after which no verdict is waited for */
     bool is_left; /* stopped in the middle, and seized no longer */
 };
 

@@ -5,6 +5,7 @@ string inside it and every simple command in normal form, so that no spelling, w
 or script hides a command from them.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,9 +17,9 @@ from redlane.contexts.shell.analysis.kept_scripts import KeptScripts
 from redlane.contexts.shell.analysis.walk import Analysis
 from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
 from redlane.contexts.shell.expansion.limits import LIGHT
-from redlane.contexts.shell.expansion.remembered import Memory, WatchedDisk
+from redlane.contexts.shell.expansion.remembered import Memory, Seen, WatchedDisk
 from redlane.contexts.shell.expansion.scope import Scope
-from redlane.contexts.shell.expansion.scripts import MOST_BYTES
+from redlane.contexts.shell.expansion.scripts import ELF, MOST_BYTES
 from redlane.contexts.shell.grammar.readings import readings
 from redlane.contexts.shell.grammar.words import TooComplex
 from redlane.contexts.shell.knowledge.unwrap import is_plain
@@ -33,6 +34,7 @@ _NEVER_PLAIN = frozenset(
     b"coproc cd".split()
 )
 _OUTER = (Action.ALLOW, Action.MODIFY)
+_OF_PROGRAMS = frozenset({"expanded", "link_target"})
 
 Views = tuple[bytes, ...]
 
@@ -47,6 +49,7 @@ class _Found(NamedTuple):
     unknown_words: int = 0
     is_open: bool = False
     is_relaxed: bool = False
+    rests_on_text: bool = False
 
 
 class ShellContent(Content):
@@ -118,6 +121,11 @@ class ShellContent(Content):
         """Whether it works out what runs, or may do otherwise than it was read."""
         return self._found is not None and self._found.is_open
 
+    @property
+    def rests_on_text(self) -> bool:
+        """Whether nothing was read but that its lines begin with programs."""
+        return self._analysed().rests_on_text
+
     def views(self, action: Action, reader: Reader) -> Views:
         """The command as given; for Block and Flag also what is inside it."""
         if action in _OUTER:
@@ -143,7 +151,9 @@ class ShellContent(Content):
             if plain and plain[1] not in _NEVER_PLAIN and is_plain(plain[1].decode()):
                 words = tuple(self.data.decode().split(" "))
                 commands = (ShellCommand(words),)
-                self._found = _Found((self.data,), (self.data,), None, commands)
+                self._found = _Found(
+                    (self.data,), (self.data,), None, commands, rests_on_text=True
+                )
             else:
                 self._found = self._recalled(as_script=False)
                 if self._found.problem is not None and self.is_handed_on():
@@ -161,7 +171,7 @@ class ShellContent(Content):
                 _MEMORY.keep(key, watched, found)
         return found
 
-    def _analyse(self, disk: Disk, *, as_script: bool) -> _Found:
+    def _analyse(self, disk: WatchedDisk, *, as_script: bool) -> _Found:
         """Walk every reading; what was found before a bound was passed still counts."""
         found, problem, is_relaxed = Findings(), None, False
         text = self.data.decode(errors="replace")
@@ -195,6 +205,7 @@ class ShellContent(Content):
             len(found.unknown),
             found.is_open or bool(found.unknown),
             is_relaxed,
+            not (as_script or is_relaxed) and _is_of_programs(self.data, disk.seen),
         )
 
     def _scope(self, found: Findings, disk: Disk) -> Scope:
@@ -219,6 +230,21 @@ def _remember(scope: Scope, before: str) -> None:
     with suppress(TooComplex, RecursionError):
         Analysis(Findings(), LIGHT).text(before, scope)
     scope.assigned, scope.uncertain = counted, 0
+
+
+def _is_of_programs(data: bytes, seen: Seen) -> bool:
+    """Whether all that was seen of the disk is which programs the lines begin with.
+
+    Where a word may have several lines, that is not told.
+    """
+    if b"\n" in data and b"'" in data:
+        return False
+    first = {os.fsdecode(each.split(b" ", 1)[0]) for each in data.split(b"\n")}
+    return all(
+        path in first
+        and (method in _OF_PROGRAMS or (method == "open" and about == ELF))
+        for (method, path), about in seen.items()
+    )
 
 
 def _told(unknown_words: int) -> Iterator[bytes]:

@@ -5,30 +5,43 @@ So what is hidden counts as a file that cannot be read, and is never opened for 
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from redlane.contexts.shell.expansion.disk import Disk, UnreadableError
 
-__all__ = ["HidingDisk"]
+__all__ = ["HidingDisk", "own_path"]
 
 
 class HidingDisk:
-    """A `disk` without the files of which `is_hidden` tells by their real paths."""
+    """A `disk` without the files of which `is_hidden` tells by their real paths.
 
-    def __init__(self, disk: Disk, is_hidden: Callable[[str], bool]) -> None:
+    `paths_of` has those of an open file; it raises UnreadableError where it cannot.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        is_hidden: Callable[[str], bool],
+        paths_of: Callable[[int], Iterable[str]],
+    ) -> None:
         """Nothing is looked at before a command names a file."""
         self._disk = disk
         self._is_hidden = is_hidden
+        self._paths_of = paths_of
 
     def open(self, path: str) -> int | None:
         """As `Disk.open`; UnreadableError for what is hidden."""
         opened = self._disk.open(path)
         if opened is None:
             return None
-        real = os.readlink(f"/proc/self/fd/{opened}")  # noqa: PTH115  # no path type
-        if self._is_hidden(real):
+        try:
+            if any(map(self._is_hidden, self._paths_of(opened))):
+                raise UnreadableError(  # noqa: TRY301  # one way out
+                    f"{path!r} is hidden from the session by its role"
+                )
+        except UnreadableError:
             os.close(opened)
-            raise UnreadableError(f"{path!r} is hidden from the session by its role")
+            raise
         return opened
 
     def is_regular(self, path: str) -> bool:
@@ -42,3 +55,8 @@ class HidingDisk:
     def expanded(self, path: str) -> str:
         """As `Disk.expanded`."""
         return self._disk.expanded(path)
+
+
+def own_path(opened: int) -> tuple[str]:
+    """Where a file lies that this process has opened by its own paths."""
+    return (os.readlink(f"/proc/self/fd/{opened}"),)  # noqa: PTH115  # no path type

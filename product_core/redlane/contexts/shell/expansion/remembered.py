@@ -17,7 +17,7 @@ from redlane.contexts.shell.expansion.disk import Disk
 from redlane.contexts.shell.expansion.scripts import ELF, MOST_SCRIPT_BYTES
 from redlane.contexts.shell.grammar.words import TooComplex
 
-__all__ = ["Memory", "WatchedDisk"]
+__all__ = ["Memory", "Seen", "WatchedDisk"]
 
 _WORTH_IT = 2 * 1024
 _LEAST_BYTES = 32 * 1024  # what is found of a short script is longer than it

@@ -24,7 +24,7 @@ _SHARED = (
 _UNITS = {
     "redlane-sh": (
         *("main", "options", "become", "script", "input", "startup"),
-        *("environment", "locate", "ask", "answer", "installed", "program"),
+        *("environment", "locate", "ask", "answer", "installed", "program", "home"),
     ),
     "redlane-run": (
         *("supervisor", "filtered", "leash"),
@@ -33,8 +33,10 @@ _UNITS = {
         *("devices", "hidden", "owner", "reading", "apart", "peeking", "pipes"),
         *("crew", "file"),
         *("request", "report", "complaint"),
-        *("execs", "starts", "becoming", "judged", "previews"),
+        *("execs", "starts", "becoming", "judged", "questions", "passes"),
         *("images", "redirect", "secure", "locate"),
+        *("pending", "instead", "installed", "answer", "options", "environment"),
+        "home",
     ),
 }
 _FLAGS = (

@@ -11,7 +11,8 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import IO
+from socket import socket, socketpair
+from typing import NamedTuple
 
 from redlane.client.locating import DaemonAddress
 from redlane.contexts.shell.running.asking import SCRIPT_MAX, ask
@@ -32,21 +33,25 @@ def run_stream(place: DaemonAddress, begun: int, shell: Sequence[str]) -> int:
     """
     with os.fdopen(begun, "rb") as file:
         text = file.read()
-    process = subprocess.Popen(
-        shell[1:],
-        executable=shell[0],
-        stdin=subprocess.PIPE,
-        env=clean_environment(),
-    )
+    # Unlike a pipe, a socket cannot be opened again below /proc and written to; bash
+    # would take it for that of a remote shell, whose ~/.bashrc it reads.
+    commands, theirs = socketpair()
+    alone = ["--norc"] if shell[0].endswith("bash") else []
+    with theirs:
+        process = subprocess.Popen(
+            [*shell[1:2], *alone, *shell[2:]],
+            executable=shell[0],
+            stdin=theirs.fileno(),
+            env=clean_environment(),
+        )
     for number in _PASSED_ON:
         signal.signal(number, lambda received, _: process.send_signal(received))
     refusal = None
     try:
-        _feed(place, process, text)
+        _feed(place, _Fed(process, commands), text)
     except EndingError as error:
         refusal = error
-    with suppress(BrokenPipeError):
-        _input(process).close()
+    commands.close()
     status = process.wait()
     if refusal is not None:
         tell(refusal.message)
@@ -58,21 +63,20 @@ def run_stream(place: DaemonAddress, begun: int, shell: Sequence[str]) -> int:
     return status
 
 
-def _input(process: "subprocess.Popen[bytes]") -> IO[bytes]:
-    if process.stdin is None:
-        raise EndingError(REFUSED, b"the shell has no input; not run")
-    return process.stdin
+class _Fed(NamedTuple):
+    """A shell, and where its commands go in."""
+
+    process: "subprocess.Popen[bytes]"
+    commands: socket
 
 
-def _feed(
-    place: DaemonAddress, process: "subprocess.Popen[bytes]", text: bytes
-) -> None:
+def _feed(place: DaemonAddress, fed: _Fed, text: bytes) -> None:
     """Feed until the script or the shell ends; raises EndingError for a refusal."""
     before = b""
-    with os.fdopen(os.pidfd_open(process.pid), "rb") as ended:
+    with os.fdopen(os.pidfd_open(fed.process.pid), "rb") as ended:
         while True:
             whole, text = _take_whole(text)
-            _judge_and_write(place, process, whole, before)
+            _judge_and_write(place, fed.commands, whole, before)
             before = (before + whole)[-_MOST_BEFORE:]
             if ended.fileno() in select.select([0, ended.fileno()], [], [])[0]:
                 return
@@ -82,7 +86,7 @@ def _feed(
             text += piece.replace(b"\0", b"")
             if len(text) > SCRIPT_MAX:
                 raise EndingError(REFUSED, b"the script is too long; not run")
-    _judge_and_write(place, process, text, before)
+    _judge_and_write(place, fed.commands, text, before)
 
 
 def _take_whole(text: bytes) -> tuple[bytes, bytes]:
@@ -94,7 +98,7 @@ def _take_whole(text: bytes) -> tuple[bytes, bytes]:
 
 
 def _judge_and_write(
-    place: DaemonAddress, process: "subprocess.Popen[bytes]", text: bytes, before: bytes
+    place: DaemonAddress, commands: socket, text: bytes, before: bytes
 ) -> None:
     if not text:
         return
@@ -102,6 +106,5 @@ def _judge_and_write(
     text = text if rewritten is None else rewritten
     if not text.endswith(b"\n"):
         text += b"\n"
-    with suppress(BrokenPipeError):
-        _input(process).write(text)
-        _input(process).flush()
+    with suppress(OSError):  # it reads no more
+        commands.sendall(text)
