@@ -18,6 +18,7 @@ __all__ = ["examples", "is_thorough", "leave_to_thorough"]
 TESTS = Path(__file__).parent
 
 THOROUGH = (
+    "agents/*",
     "attack/*",
     "core/hubclient/test_hub_asked.py",
     "core/hubclient/test_hub_crashes.py",
