@@ -11,7 +11,9 @@ import pytest
 from boot.machine import Done, Machine
 from boot.packages import ROOT, apt
 from boot.product import add_user, ask, start, state
+from system.own_filter import LIKE_CODEX
 
+OWN_FILTER = ROOT / "tests" / "system" / "own_filter.py"
 PLUGIN = "redlane-plugin-syscall"
 SECRET, POISON, FREE = "/srv/secret/key", "/srv/poison", "/srv/free"
 AS_IT_IS = "as it is"
@@ -141,6 +143,22 @@ def test_files_are_held_to_places_without_the_plugin(calls: Machine, user: str) 
     assert done.stdout == "new\n" * 2
     assert done.stderr.count("Operation not permitted") == 2 * REFUSED_BY_PLACE
     assert calls.run("ls ~/elsewhere", user=user, check=False).returncode
+
+
+def test_shell_under_a_filter_of_its_own_is_judged(calls: Machine, user: str) -> None:
+    """Its script is read by the machine's daemon, for a role that hides files."""
+    calls.write("/srv/own_filter.py", OWN_FILTER.read_text())
+    run = f"redlane run --role placed -- python3 /srv/own_filter.py {LIKE_CODEX} exec"
+    files = "echo 'echo $1 inside' > said.sh; echo secret > .netrc"
+
+    done = calls.run(
+        f"cd; {files}; {run} dash said.sh well; {run} dash -c 'cat .netrc'",
+        user=user,
+        check=False,
+    )
+
+    assert done.stdout == "well inside\n"
+    assert "Operation not permitted" in done.stderr
 
 
 def test_process_is_killed_where_the_policy_says_so(calls: Machine, user: str) -> None:

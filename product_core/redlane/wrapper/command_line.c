@@ -19,15 +19,19 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* Whether a word is the name of a program, or one that the system has for it. */
+/* Whether a word is the name of a program, or one that the system has for it. A path
+ * has to lead to it. */
 static bool names(const char *word, const char *program) {
     static const char *const directories[] = {"/usr/bin", "/bin", "/usr/sbin", "/sbin",
                                               "/usr/local/bin"};
     const char *name = base_name(word);
     char path[PATH_MAX];
     struct stat named, run;
-    if (strcmp(name, base_name(program)) == 0) return true;
+    if (*word != '/' && strcmp(name, base_name(program)) == 0) return true;
     if (!*name || stat(program, &run) != 0) return false;
+    if (*word == '/')
+        return stat(word, &named) == 0 && named.st_dev == run.st_dev &&
+               named.st_ino == run.st_ino;
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         int length = snprintf(path, sizeof path, "%s/%s", directories[i], name);
         if (length < 0 || (size_t)length >= sizeof path) return false;

@@ -74,7 +74,8 @@ void pending_ask_instead(struct pending *pending, struct start *start,
 /* Has a program ask by itself, and wait: its command does not pass as it is. */
 static void ask_itself(struct pending *pending, struct start *start) {
     struct started program = {.image = IMAGE_OTHER};
-    if (pending_is_filtered(pending, start->thread)) pending_ask_instead(pending, start, &program);
+    if (pending_is_filtered(pending, start->thread))
+        pending_ask_instead(pending, start, &program);
     else if (!become_asking(start, pending->token))
         pending_end(pending, start->thread, "its command cannot be judged");
 }
@@ -134,7 +135,7 @@ void pending_take_answers(struct pending *pending) {
 void pending_look(struct pending *pending, struct start *start) {
     pid_t process = start->thread;
     start->looks++;
-    if (start->is_instead && process_is_signalled(process)) {
+    if (start->is_instead && process_is_to_end(process)) {
         kill(process, SIGKILL);
     } else if (start->looks > start->patience && start->is_instead) {
         complaint_say(process, "the daemon did not answer in time; not run");

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,16 +62,29 @@ static unsigned long long signals_of(const char *status, const char *before) {
     return found ? strtoull(found + strlen(before), NULL, 16) : 0;
 }
 
-/* Whether a signal that it handles, or that ends it, is there for a thread. */
-bool process_is_signalled(long thread) {
+/* The signals that are there for a thread, and that it does not hold back or ignore; all
+ * where that cannot be told. */
+static unsigned long long pending_for(long thread) {
     char path[64];
     struct bytes status = {0};
     snprintf(path, sizeof path, "/proc/%ld/status", thread);
-    if (!bytes_read_file(&status, path, STATUS)) return true;
+    if (!bytes_read_file(&status, path, STATUS)) return ~0ull;
     unsigned long long there = signals_of(status.data, "\nSigPnd:") |
                                signals_of(status.data, "\nShdPnd:");
     there &= ~signals_of(status.data, "\nSigBlk:") & ~signals_of(status.data, "\nSigIgn:");
     free(status.data);
+    return there;
+}
+
+bool process_is_signalled(long thread) { return pending_for(thread) != 0; }
+
+/* One that is traced is left even those that do nothing. */
+bool process_is_to_end(long thread) {
+    static const int harmless[] = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH,
+                                   SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+    unsigned long long there = pending_for(thread);
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        there &= ~(1ull << (harmless[i] - 1));
     return there != 0;
 }
 

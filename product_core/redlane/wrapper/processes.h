@@ -26,7 +26,10 @@ long process_of(long thread);
 int process_file(pid_t thread, int number);
 long process_filters(long thread);
 long process_call(long thread);
+/* Whether a signal that it handles, or that ends it, is there for a thread. */
 bool process_is_signalled(long thread);
+/* The same for one that handles none: whether it would end by it. */
+bool process_is_to_end(long thread);
 /* Who traces a thread; 0: nobody does. */
 long process_tracer(long thread);
 /* Whether a thread is in the namespace of this process, of a kind as /proc calls it. */
