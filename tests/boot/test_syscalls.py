@@ -157,7 +157,7 @@ def test_shell_under_a_filter_of_its_own_is_judged(calls: Machine, user: str) ->
         check=False,
     )
 
-    assert done.stdout == "well inside\n"
+    assert done.stdout == "well inside\n", done.stderr
     assert "Operation not permitted" in done.stderr
 
 

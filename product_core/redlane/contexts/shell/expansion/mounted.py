@@ -46,13 +46,15 @@ def paths_of(opened: int, pid: int) -> tuple[str, ...]:
     try:
         with open(f"/proc/self/fdinfo/{opened}") as file:  # noqa: PTH123  # no path type
             found = _MOUNT_OF.search(file.read())
-        theirs = {each.id: each for each in _mounts(pid)}
-        mount = theirs[int(found[1])] if found else None
+        number = int(found[1]) if found else -1
         path = os.readlink(f"/proc/self/fd/{opened}")  # noqa: PTH115  # a text
         own = tuple(_mounts(os.getpid()))
-    except (OSError, KeyError, ValueError) as error:
+        if any(each.id == number for each in own):
+            return (path,)  # it was found by a path of ours after all
+        mount = next(each for each in _mounts(pid) if each.id == number)
+    except (OSError, StopIteration, ValueError) as error:
         raise UnreadableError("it cannot be told where a file of it lies") from error
-    if mount is None or not _is_within(path, mount.point):
+    if not _is_within(path, mount.point):
         raise UnreadableError("it cannot be told where a file of it lies")
     inside = _joined(mount.root, path[len(mount.point.rstrip("/")) :])
     return tuple(
