@@ -180,9 +180,11 @@ static const char *problem_of(const struct shell *shell) {
     const struct invocation *how = &shell->invocation;
     struct stat found;
     if (*how->problem) return how->problem;
-    if (how->kind == RUN_INFORMATION) return NULL;
-    if (how->interactive || how->rcfile || (how->is_sh && how->has_long) ||
-        (how->kind != RUN_COMMAND && how->kind != RUN_FILE))
+    bool is_read = how->kind == RUN_COMMAND || how->kind == RUN_FILE;
+    /* What bash reads as one long option another shell may read as letters. */
+    if (how->has_long && how->is_sh) is_read = false;
+    else if (how->kind == RUN_INFORMATION) return NULL;
+    if (how->interactive || how->rcfile || !is_read)
         return "where a filter of its own stands over it, a shell runs commands (-c) and "
                "files of scripts only; not run";
     if (how->kind == RUN_FILE && !find(shell->process, how->subject, &found))

@@ -157,6 +157,7 @@ UNJUDGED = {
     "interactive": ("bash", "-i"),
     "interactive command": ("bash", "-ic", "echo fine"),
     "rcfile": ("bash", "--rcfile", "/dev/null", "-c", "echo fine"),
+    "option of bash alone": ("sh", "-help", "-c", "echo fine"),
     "no command": ("bash", "-c"),
     "no option of a shell": ("bash", "-Z", "-c", "echo fine"),
 }
