@@ -77,9 +77,9 @@ def made_home(base: Path) -> Home:
         {**word, "id": "let", "action": "Allow", "pattern": "let-me"},
         {**word, "id": "no-file", "action": "Block", **calls},
     )
-    made.role("plain", "no-word", "tea", "ask")
-    made.role("calls", "no-word", "tea", "ask", "no-file")
-    made.start("--role", "plain")
+    made.role("plain", "no-word", "tea", "ask", "let")
+    made.role("calls", "no-word", "tea", "ask", "let", "no-file")
+    assert made.start("--role", "plain").code == 0
     return made
 
 

@@ -17,6 +17,7 @@ import pytest
 from calls_home import needs_filters
 from spec.redlane_home import Home, Ran, wait_for
 from system.forked_starts import FORKED_WAYS
+from system.sandboxed_home import made_home
 
 from redlane.contexts.shell.running.programs import program
 
@@ -76,20 +77,7 @@ OPEN = {
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    made = Home(tmp_path_factory.mktemp("h"))
-    word = {"type": "Simple", "context": "Shell"}
-    tea = {"type": "Regex", "pattern": "beer", "replacement": "tea"}
-    calls = {"context": "Syscall", "syscall": ["unlink"], "pattern": "/nothing/here"}
-    made.policies(
-        {**word, "id": "no-word", "action": "Block", "pattern": "forbidden-word"},
-        {**word, "id": "tea", "action": "Modify", "pattern": "beer", "transform": tea},
-        {**word, "id": "ask", "action": "Flag", "pattern": "please-ask"},
-        {**word, "id": "let", "action": "Allow", "pattern": "let-me"},
-        {**word, "id": "no-file", "action": "Block", **calls},
-    )
-    made.role("plain", "no-word", "tea", "ask", "let")
-    made.role("calls", "no-word", "tea", "ask", "let", "no-file")
-    assert made.start("--role", "plain").code == 0
+    made = made_home(tmp_path_factory.mktemp("h"))
     yield made
     made.stop()
 
