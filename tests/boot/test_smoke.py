@@ -353,6 +353,9 @@ def test_policy_of_a_model_wants_its_package(machine: Machine) -> None:
 
 
 def test_removal_leaves_no_program(machine: Machine) -> None:
+    machine.write("/etc/redlane/policies/broken.json", "{")
+    machine.run("systemctl restart redlane.service", check=False)
+    assert state(machine, "redlane.service") == "failed"
     apt(machine, "remove", *NAMES)
     assert not machine.run("ls /usr/lib | grep redlane", check=False).stdout
     assert not machine.run("pgrep -u redlane -u redlane-hub", check=False).stdout
