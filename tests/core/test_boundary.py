@@ -2,7 +2,7 @@
 
 import pytest
 
-from redlane.sessions.boundary import landlock_version, not_held
+from redlane.state.boundary import landlock_version, not_held
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from spec.redlane_home import Home, wait_for
 from system.calls import in_background
 from system.process_tree import actor
 
-from redlane.sessions.boundary import landlock_version, not_held
+from redlane.state.boundary import landlock_version, not_held
 
 
 def lock_of(home: Home) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from spec.redlane_home import REDLANE, Home, Ran
 from supervised import PEOPLE, Guarded, guarded, person_named
 from system.whole_machine import ALICE, Machine
 
-from redlane.sessions.boundary import landlock_version, not_held
+from redlane.state.boundary import landlock_version, not_held
 
 SHELLS = {"shell on PATH", "shell by its path", "copy of a shell", "os.system"}
 JUDGED = {

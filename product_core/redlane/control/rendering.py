@@ -12,8 +12,8 @@ from redlane.membership.callers import Caller
 from redlane.membership.resolver import MembershipResolver
 from redlane.model.problem import Finding
 from redlane.policies.loaded import Loaded
-from redlane.sessions.boundary import landlock_version, not_held
 from redlane.sessions.held_calls import HeldCalls
+from redlane.state.boundary import landlock_version, not_held
 from redlane.state.clock import iso_time
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import Session, SessionState, SessionTable

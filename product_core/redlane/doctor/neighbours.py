@@ -12,7 +12,7 @@ from pathlib import Path
 
 from redlane.doctor.findings import Finding, held, left_open, untried
 from redlane.doctor.targets import Targets
-from redlane.sessions.boundary import landlock_version
+from redlane.state.boundary import landlock_version
 
 __all__ = ["landlock_mend", "neighbour_canaries"]
 
