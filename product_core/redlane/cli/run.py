@@ -183,7 +183,8 @@ def _supervise(
     calls = session["syscalls"]
     is_bound = calls["writable"] is not None or bool(calls["hidden"])
     if not start.bound:
-        _say_unbound(session, is_held=calls["guarded"] or is_bound)
+        wants = calls["guarded"] or is_bound or calls.get("boundary") == "whole"
+        _say_unbound(session, is_held=wants)
     if calls["guarded"]:
         path = sys.executable
         words = [path, "-I", "-c", _SUPERVISOR_OF_CALLS]
@@ -253,9 +254,9 @@ def _say_unbound(session: Mapping[str, Any], *, is_held: bool) -> None:
     """Say what is given up; raises UsageError where the role does not let it be."""
     if is_held:
         raise UsageError(
-            f"role {session['role']!r} has policies about system calls, or says which "
-            "files its sessions write or read, which nothing would hold with "
-            "--boundary none: leave that out, or take another role"
+            f"role {session['role']!r} has policies about system calls, says which "
+            "files its sessions write or read, or wants the boundary, and nothing "
+            "would hold that with --boundary none: leave that out, or take another role"
         )
     print_note(
         "no boundary: shells that are started by their paths are not judged, and the "

@@ -191,6 +191,8 @@ def _facts(session: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "writes to", ", ".join(places) or "no place"
     if calls["hidden"]:
         yield "hidden", ", ".join(calls["hidden"])
+    if missing := calls.get("not_held"):
+        yield "not held", f"{', '.join(missing)} (by this kernel)"
     for line in coverage_lines(calls):
         yield "system call", line
     for row in session["refused_calls"]:

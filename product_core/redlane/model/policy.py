@@ -95,6 +95,7 @@ class Role:
     eBPF programs as well. Both are about sessions whose system calls are judged.
     `writable`: the only places where its sessions may change files; None: any.
     `hidden`: places that they may not read, but by the programs that own them.
+    `wants_whole_boundary`: they start where the kernel holds all of it, or not at all.
     `freeze_on_flag`: they are frozen as long as something of them is held.
     """
 
@@ -105,6 +106,7 @@ class Role:
     ebpf: bool = False
     writable: tuple[str, ...] | None = None
     hidden: tuple[str, ...] = ()
+    wants_whole_boundary: bool = False
     freeze_on_flag: bool = False
     description: str | None = None
     source: str = ""

@@ -196,6 +196,13 @@ ROLE = _table(
         "`@tokens`, `@browsers`, `@passwords`; with `!` in front, a place within that "
         "they may",
     ),
+    Field(
+        "boundary",
+        Kind.STRING,
+        "whether sessions start where the kernel does not hold all of the boundary",
+        choices=("any", "whole"),
+        default="any",
+    ),
 )
 
 LEGACY = _table(

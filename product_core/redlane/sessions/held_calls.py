@@ -23,6 +23,7 @@ from redlane.policies.ruleset import RoleRules
 from redlane.policies.secrets import Hiding
 from redlane.policies.syscalls import takes_part
 from redlane.policies.traffic import named_traffic
+from redlane.state.boundary import landlock_version, not_held, why_not_whole
 from redlane.state.filters import listed, names_of, why_not_held
 from redlane.state.sessions import Bounds, Session, SessionState, SessionTable
 
@@ -72,8 +73,16 @@ class HeldCalls:
     def check_opening(
         self, role: str | None, restrictions: Collection[RoleRules], *, holds: bool
     ) -> None:
-        """Refuse a session with processes whose system calls nobody would hold."""
+        """Refuse a session with processes that nobody would hold as its role wants."""
         loaded = self._loaded()
+        found = loaded.ruleset.roles.get(role or "")
+        if found is not None and found.wants_whole_boundary:
+            missing = why_not_whole()
+            if missing:
+                raise CallsNotHeldError(
+                    f"role {role!r} wants the whole boundary, and {missing}; a role "
+                    "of your own may leave `boundary` out"
+                )
         slices = tuple(restrictions)
         guarded = self._why_guarded(role, slices)
         names = guarded or self._why_bound(role)
@@ -102,11 +111,13 @@ class HeldCalls:
     def _why_bound(self, role: str | None) -> str:
         """What a role says that has to be held, beside system calls, or ""."""
         found = self._loaded().ruleset.roles.get(role or "")
-        if found is None or not found.is_bound:
+        if found is None:
             return ""
         if found.writable is not None:
             return f"role {role!r} tells where its sessions may write"
-        return f"role {role!r} hides files from its sessions"
+        if found.hidden:
+            return f"role {role!r} hides files from its sessions"
+        return f"role {role!r} wants a boundary" if found.wants_whole_boundary else ""
 
     def _why_guarded(
         self, role: str | None, restrictions: tuple[RoleRules, ...] = ()
@@ -134,11 +145,13 @@ class HeldCalls:
     def needs_session(self, role: str) -> bool:
         """Whether a shell that is in no session is to have one.
 
-        Its role names system calls; or it tells where sessions may write or read, and
-        lets them into no other namespaces.
+        Its role names system calls, or wants the whole boundary; or it tells where
+        sessions may write or read, and lets them into no other namespaces.
         """
         found = self._loaded().ruleset.roles.get(role)
-        is_strict = found is not None and found.is_bound and not found.namespaces
+        is_strict = found is not None and (
+            found.wants_whole_boundary or (found.is_bound and not found.namespaces)
+        )
         return is_strict or bool(self._why_guarded(role))
 
     def check_role(self, session: Session, role: str) -> None:
@@ -187,6 +200,8 @@ class HeldCalls:
             "writable": _writable(self._role(session)),
             "allowed": list(session.allowed),
             "hidden": _hidden(self._role(session)),
+            "boundary": _boundary(self._role(session)),
+            "not_held": _not_held(session),
             "filtered": None if session.filtered is None else list(session.filtered),
             "problem": (rules.problem or None) if _runs(session) else None,
             "coverage": [
@@ -275,6 +290,15 @@ def _lets_into_namespaces(role: Role | None, rules: _Rules) -> bool:
     if role is None:
         return False
     return role.namespaces or not (role.is_bound or rules.named)
+
+
+def _boundary(role: Role | None) -> str:
+    return "whole" if role is not None and role.wants_whole_boundary else "any"
+
+
+def _not_held(session: Session) -> list[str]:
+    """What the kernel does not keep the processes of a session from."""
+    return [] if session.root_pid is None else list(not_held(landlock_version()))
 
 
 def _hidden(role: Role | None) -> list[str]:

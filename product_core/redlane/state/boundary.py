@@ -8,18 +8,19 @@ import ctypes
 import platform
 from functools import cache
 
-__all__ = ["landlock_version", "not_held"]
+__all__ = ["landlock_version", "not_held", "why_not_whole"]
 
 _CREATE_RULESET = 444
 _ASK_VERSION = 1
 _SCOPES_FROM = 6
-"""The version that has scopes, of Linux 6.12."""
+"""The version that has scopes."""
 
 _SCOPED = (
     "signals to processes outside",
     "tracing processes outside",
     "abstract sockets outside",
 )
+_SCOPES_SINCE = "Linux 6.12"
 _MACHINES = ("x86_64", "aarch64")
 
 
@@ -36,3 +37,14 @@ def landlock_version() -> int:
 def not_held(version: int) -> tuple[str, ...]:
     """What a kernel with this version of Landlock does not keep a session from."""
     return () if version >= _SCOPES_FROM else _SCOPED
+
+
+def why_not_whole() -> str:
+    """What this kernel does not hold, and which one does, or ""."""
+    missing = not_held(landlock_version())
+    if not missing:
+        return ""
+    return (
+        f"this kernel does not hold {', '.join(missing)}: {_SCOPES_SINCE} does, "
+        "with Landlock"
+    )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from redlane.model.policy import Role
 from redlane.policies.places import EXCEPT
 from redlane.policies.ruleset import RoleRules, RuleSet
+from redlane.state.boundary import why_not_whole
 from redlane.state.sessions import Session
 
 __all__ = ["listed", "names_of", "why_not_held"]
@@ -61,6 +62,8 @@ def _why_not_bound(session: Session, role: Role | None) -> str:
     again = "end it and start it again"
     if role is None:
         return ""
+    if role.wants_whole_boundary and (missing := why_not_whole()):
+        return f"role {role.name!r} wants the whole boundary, and {missing}"
     if session.sandboxes and not role.namespaces:
         return (
             "the session was started with a filter that lets it into namespaces, which "
