@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,14 @@ def test_text_is_handed_on(text: str, *, handed_on: bool) -> None:
 
 def test_nothing_is_handed_on_below_a_text_that_was_not_judged() -> None:
     assert not is_handed_on(JudgedTexts(), STARTED["by a program"][0], judged=False)
+
+
+def test_nothing_is_handed_on_from_outside_of_a_session(tmp_path: Path) -> None:
+    supervisor = tmp_path / "redlane-run"
+    supervisor.symlink_to("/bin/sh")
+    text = STARTED["by a program"][0].replace("sh", str(supervisor), 1)
+
+    assert not is_handed_on(JudgedTexts(), text, judged=True)
 
 
 def test_text_that_many_came_after_is_forgotten() -> None:

@@ -8,7 +8,13 @@ types has no judged text above it, or is inside of one.
 import threading
 from collections import OrderedDict
 
-from redlane.processes import Process, ProcessUnreadableError, ancestry, read_process
+from redlane.processes import (
+    SUPERVISOR,
+    Process,
+    ProcessUnreadableError,
+    ancestry,
+    read_process,
+)
 
 __all__ = ["JudgedTexts"]
 
@@ -44,10 +50,11 @@ class JudgedTexts:
         """Whether a process was started by a program that a judged text has started.
 
         That is not a fork of the text's shell, which starts what stands in the text:
-        that was handed on if the text was.
+        that was handed on if the text was. What is above the supervisor of a session
+        was typed to another.
         """
         try:
-            found = ancestry(pid, lambda each: each.pid != pid and self._has(each))
+            found = ancestry(pid, lambda each: each.pid != pid and self._ends(each))
         except ProcessUnreadableError:
             return False
         if found is None or not found.complete:
@@ -59,6 +66,9 @@ class JudgedTexts:
         with self._lock:
             was_handed_on = self._known.get(starter.key, True)
         return was_handed_on or starter.name != _SHELL
+
+    def _ends(self, process: Process) -> bool:
+        return process.name == SUPERVISOR or self._has(process)
 
     def _has(self, process: Process) -> bool:
         with self._lock:
