@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from redlane.engine.boundary import fail_closed
-from redlane.engine.judge import context_of, judge, rests_on_text
+from redlane.engine.judge import context_of, judge, rests_on_patterns
 from redlane.execution import VERDICT_SECONDS, TimeLimit
 from redlane.holder import Held, Holder
 from redlane.holding import NO_MORE, Circumstances, decided, inside_of, told_of
@@ -145,11 +145,33 @@ class Gate:
 
     def lasts(self, content: Content, session: Session) -> bool:
         """Whether a preview is the same until the rules or the session change."""
+        return content.rests_on_text and self.rests_on_patterns(
+            session, content.context
+        )
+
+    def rests_on_patterns(self, session: Session, context: Context) -> bool:
+        """Whether a verdict asks no program and no model, and so takes no time."""
         rules, now = self._rules(), self._sessions.get(session.id)
         if now is None:
             return False
         added = self._sessions.restrictions(now, rules.match_types)
-        return rests_on_text(rules, now.role, content, added)
+        return rests_on_patterns(rules, now.role, context, added)
+
+    def allow(
+        self,
+        contents: Sequence[Content],
+        session: Session,
+        pid: int | None,
+        around: Circumstances,
+    ) -> Judgement | None:
+        """The judgement of what goes on as it is; None, and no event, of the rest."""
+        request = self._request(contents, session, None, pid, around)
+        verdict = fail_closed(
+            partial(self._verdict, request), partial(self._block, request)
+        )
+        if verdict.decision is not Decision.ALLOW or verdict.unscored:
+            return None
+        return fail_closed(partial(self._recorded, request, verdict), lambda _: None)
 
     def refuse(
         self,
@@ -203,7 +225,7 @@ class Gate:
     ) -> Judgement:
         verdict = self._told_unscored(request, self._verdict(request))
         if request.doubt is not None:
-            verdict = _doubted(verdict, request.doubt)
+            verdict = verdict.doubted(request.doubt)
         judgement = self._recorded(request, verdict)
         if judgement.verdict.decision is not Decision.FLAG or not hold:
             return judgement
@@ -376,22 +398,3 @@ def _redactor(request: _Request, review: Review | None) -> Redactor:
 
 def _lines_of(details: tuple[str, ...]) -> bytes:
     return "\n".join(details).encode(errors="replace")
-
-
-def _doubted(verdict: Verdict, doubt: Verdict) -> Verdict:
-    """The verdict, flagged unless it is a Block."""
-    if verdict.decision is Decision.BLOCK:
-        return verdict
-    modified = verdict.decision is Decision.MODIFY
-    also = f"; {verdict.reason}" if verdict.decision is Decision.FLAG else ""
-    return replace(
-        verdict,
-        decision=Decision.FLAG,
-        policy=doubt.policy,
-        reason=f"{doubt.reason}{also}",
-        suggestion=None,
-        modified_by=verdict.policy if modified else verdict.modified_by,
-        restriction=False,
-        score=None,
-        details={},
-    )

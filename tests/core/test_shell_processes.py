@@ -49,8 +49,18 @@ class Known(Authenticator):
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
     home = Home(tmp_path_factory.mktemp("h"))
-    home.policies({"id": "no", "type": "Simple", "action": "Block", "pattern": "evil"})
-    home.role("guard", "no")
+    home.policies(
+        {"id": "no", "type": "Simple", "action": "Block", "pattern": "evil"},
+        {"id": "hold", "type": "Simple", "action": "Flag", "pattern": "held"},
+        {
+            "id": "another",
+            "type": "Regex",
+            "action": "Modify",
+            "pattern": "other",
+            "transform": {"type": "Regex", "pattern": "other", "replacement": "that"},
+        },
+    )
+    home.role("guard", "no", "hold", "another")
     paths = Paths.from_environment(home.env)
     paths.run.mkdir(mode=0o700)
 
@@ -111,6 +121,31 @@ def test_supervisor_asks_about_another_process(parts: Container, child: int) -> 
     assert answer(parts, Who.SUPERVISOR, b"echo evil", process=child).startswith(BLOCK)
 
     assert {pid for _, pid in events(parts)[-2:]} == {child}
+
+
+def test_command_that_goes_on_as_it_is_is_written_down(
+    parts: Container, child: int
+) -> None:
+    before = events(parts)
+
+    said = answer(parts, Who.SUPERVISOR, b"ls", process=child, as_it_is=True)
+
+    assert said == ALLOW
+    assert events(parts)[len(before) :] == [("ALLOW", child)]
+
+
+@pytest.mark.parametrize("body", [b"echo evil", b"echo held", b"echo other"])
+def test_command_that_does_not_is_to_be_asked_about_once_more(
+    parts: Container, child: int, body: bytes
+) -> None:
+    """It is written down then, and a person is asked then."""
+    before, waiting = events(parts), parts.reviews.list()
+
+    said = answer(parts, Who.SUPERVISOR, body, process=child, as_it_is=True)
+
+    assert said == b"ASK\n"
+    assert events(parts) == before
+    assert parts.reviews.list() == waiting
 
 
 REFUSED = {

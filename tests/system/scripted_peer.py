@@ -44,6 +44,9 @@ class ScriptedPeer:
     def serve_shell(self, connection: socket.socket) -> None:
         """Answer a question of the wrapper."""
         head, data = _read_past(connection, b"\n")
+        if b" AS-IT-IS " in head:
+            connection.sendall(b"ASK\n")
+            return
         is_preview = b" PREVIEW " in head
         product, version, *lengths = head.replace(b" PREVIEW ", b" ").split(b" ")
         assert (product, version, len(lengths)) == (b"REDLANE", b"1", 3)

@@ -17,7 +17,7 @@ from redlane.model.policy import Context
 from redlane.model.verdict import Decision, Verdict
 from redlane.policies.ruleset import RoleRules, RuleSet
 
-__all__ = ["context_of", "judge", "rests_on_text"]
+__all__ = ["context_of", "judge", "rests_on_patterns"]
 
 
 def judge(
@@ -40,18 +40,16 @@ def judge(
         )
 
 
-def rests_on_text(
+def rests_on_patterns(
     ruleset: RuleSet,
     role: str | None,
-    content: Content,
+    context: Context,
     restrictions: Sequence[RoleRules] = (),
 ) -> bool:
-    """Whether the verdict on `content` is the same until the rules are others."""
+    """Whether a verdict asks no program and no model."""
     rules = None if role is None else ruleset.rules(role)
-    return (
-        rules is not None
-        and content.rests_on_text
-        and all(each.rest_on_text(content.context) for each in (rules, *restrictions))
+    return rules is not None and all(
+        each.rest_on_text(context) for each in (rules, *restrictions)
     )
 
 

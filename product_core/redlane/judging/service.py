@@ -150,6 +150,23 @@ class JudgingService:
             )
         return self.counted(judgement)
 
+    def judge_as_it_is(
+        self, request: JudgeRequest, session: Session
+    ) -> Judgement | None:
+        """The judgement where it is that what is read goes on as it is, or None.
+
+        None is neither written down nor counted: whoever is told so asks with `judge`,
+        and at once where that may take long.
+        """
+        try:
+            contents = request.read().contents
+        except (ContentError, PinsError):
+            return None
+        if not self._gate.rests_on_patterns(session, request.context):
+            return None
+        judgement = self._gate.allow(contents, session, request.pid, request.around)
+        return None if judgement is None else self.counted(judgement)
+
     def passes(self, read: Read, session: Session) -> Passing:
         """Whether what is read would be let through as it is; never an exception.
 

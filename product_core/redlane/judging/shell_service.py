@@ -150,9 +150,9 @@ class ShellService:
             witness=partial(_witness, asked, frame, peer),
             earlier=DecidedText(self._decided, asked, session),
         )
-        judgement = self._judging.judge(request, session)
-        if _goes_on(judgement) and asked.has_changed:
-            judgement = self._judging.refuse(request, session, _CHANGED)
+        judgement = self._judgement(frame, request, session, asked)
+        if judgement is None:
+            return ShellAnswer(preview_line(passes=False))
         answer = shell_answer(judgement)
         verdict = judgement.verdict
         if _goes_on(judgement):
@@ -165,6 +165,21 @@ class ShellService:
             if self._held.needs_session(verdict.role):
                 answer = supervise_line(verdict.role) + answer
         return ShellAnswer(answer)
+
+    def _judgement(
+        self,
+        frame: ShellFrame,
+        request: JudgeRequest,
+        session: Session,
+        asked: HeldCommand,
+    ) -> Judgement | None:
+        """The judgement; None where the same question is to come once more."""
+        if frame.as_it_is:
+            return self._judging.judge_as_it_is(request, session)
+        judgement = self._judging.judge(request, session)
+        if _goes_on(judgement) and asked.has_changed:
+            return self._judging.refuse(request, session, _CHANGED)
+        return judgement
 
     def _previewed(
         self, read: Read, session: Session, *, is_keeper: bool

@@ -1,7 +1,7 @@
 """The answer to one piece of content (policy format: What the service does)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -100,3 +100,21 @@ class Verdict:
             "score": self.score,
             "details": dict(self.details),
         }
+
+    def doubted(self, doubt: "Verdict") -> "Verdict":
+        """The verdict, flagged unless it is a Block."""
+        if self.decision is Decision.BLOCK:
+            return self
+        modified = self.decision is Decision.MODIFY
+        also = f"; {self.reason}" if self.decision is Decision.FLAG else ""
+        return replace(
+            self,
+            decision=Decision.FLAG,
+            policy=doubt.policy,
+            reason=f"{doubt.reason}{also}",
+            suggestion=None,
+            modified_by=self.policy if modified else self.modified_by,
+            restriction=False,
+            score=None,
+            details={},
+        )

@@ -3,8 +3,9 @@
 One line, `REDLANE 1 <cwd length> <before length> <body length>`, then the working
 directory, what the same shell has run before, and the command with the arguments that
 follow it, each after a NUL. Nothing comes after that. `REDLANE PREVIEW 1 …` asks only
-whether the command would pass as it is. Where the supervisor of a session asks about
-another process, the line ends with that one's id.
+whether the command would pass as it is; by `REDLANE AS-IT-IS 1 …` it then has passed.
+Where the supervisor of a session asks about another process, the line ends with that
+one's id.
 
 A connection that begins with QUESTIONS_GREETING is none of the wrapper's: questions are
 asked on it one after the other, in frames.
@@ -29,10 +30,12 @@ __all__ = [
 QUESTIONS_GREETING = b"REDLANE QUESTIONS 1\n"
 """How a connection begins on which many questions are to be asked."""
 
+_PREVIEW, _AS_IT_IS = b"PREVIEW", b"AS-IT-IS"
 _LENGTH = rb"(0|[1-9][0-9]{0,7})"
 _PROCESS = rb"([1-9][0-9]{0,9})"
 _HEAD = re.compile(
-    rb"REDLANE (PREVIEW )?1 %b %b %b(?: %b)?\n" % (*[_LENGTH] * 3, _PROCESS)
+    rb"REDLANE (?:(PREVIEW|AS-IT-IS) )?1 %b %b %b(?: %b)?\n"
+    % (*[_LENGTH] * 3, _PROCESS)
 )
 _LONGEST_HEAD = 64
 _LONGEST_DIRECTORY = 64 * 1024
@@ -57,6 +60,7 @@ class ShellFrame:
     """A question; `directory` is empty where the wrapper could not tell it.
 
     `is_preview`: nothing comes of the answer but the same question once more.
+    `as_it_is`: so it is where the command does not pass as it is, and else that runs.
     `process` is whose command it is, where that is not who asks.
     """
 
@@ -65,6 +69,7 @@ class ShellFrame:
     body: bytes
     is_preview: bool = False
     process: int | None = None
+    as_it_is: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class _Head:
     directory: int
     before: int
     body: int
-    is_preview: bool
+    kind: bytes
     process: int | None
 
     @property
@@ -116,8 +121,9 @@ def read_frame(
         directory=bytes(data[: head.directory]),
         before=bytes(data[head.directory : before]),
         body=bytes(data[before:]),
-        is_preview=head.is_preview,
+        is_preview=head.kind == _PREVIEW,
         process=head.process,
+        as_it_is=head.kind == _AS_IT_IS,
     )
 
 
@@ -130,7 +136,7 @@ def _take_head(data: bytearray) -> _Head | None:
         if len(data) >= _LONGEST_HEAD or b"\n" in data:
             raise ShellFrameError("the first line is none of ours")
         return None
-    preview, *lengths, process = found.groups()
+    kind, *lengths, process = found.groups()
     directory, before, body = map(int, lengths)
     if directory > _LONGEST_DIRECTORY or before + body >= MOST_BODY_BYTES:
         raise ShellFrameError("the question is too long")
@@ -139,6 +145,6 @@ def _take_head(data: bytearray) -> _Head | None:
         directory,
         before,
         body,
-        is_preview=preview is not None,
+        kind=kind or b"",
         process=None if process is None else int(process),
     )

@@ -66,14 +66,17 @@ struct execs {
 };
 
 /* Learns the shells. `is_judged`: the command of the agent itself has been. `owners` are
- * the programs that may read what is hidden from others. */
+ * the programs that may read what is hidden from others. `asks_where_they_stand`: shells are
+ * not all to become the guarded shell (pending.c). */
 struct execs *execs_prepare(const char *control_socket, bool is_judged,
-                            const char *owners) {
+                            const char *owners, bool asks_where_they_stand) {
     struct execs *execs = allocate(sizeof *execs);
     *execs = (struct execs){.listener = -1, .owners = owners,
                              .judged.is_first = is_judged};
     execs->images = images_know();
     execs->pending.questions = questions_prepare(control_socket);
+    execs->pending.judged = &execs->judged;
+    execs->pending.asks_where_they_stand = asks_where_they_stand;
     uint64_t *token = &execs->pending.token;
     if (getrandom(token, sizeof *token, 0) != sizeof *token)
         refuse("no random number is to be had");
@@ -238,7 +241,8 @@ static void has_started(struct execs *execs, struct start *start) {
     } else if (started.image == IMAGE_SHELL && !by.is_judged && !by.is_runners) {
         if (pending_is_filtered(pending, process))
             pending_ask_instead(pending, start, &started);
-        else if (!become_shell(start, &started, pending->token))
+        else if (!pending_ask_whole(pending, start, &started) &&
+                 !become_shell(start, &started, pending->token))
             pending_end(pending, process, "its shell cannot be guarded");
     } else if (judged_is_runner(&by, &started) && process_is_first(process)) {
         pending_end(pending, process, "the first process of a namespace of processes adopts "
@@ -298,6 +302,9 @@ static bool take_change(struct execs *execs, pid_t process, int status) {
     int signal = WSTOPSIG(status);
     if (start->state == ENDING) kill(process, SIGKILL);
     else if (start->state == BECOMING) keep_on(execs, start, event, signal);
+    else if (start->state == PARTING) 
+        pending_part(&execs->pending, start, event, signal,
+                     event == PTRACE_EVENT_STOP && is_stop(signal));
     else pending_let_go(&execs->pending, process, event ? 0 : signal);
     return true;
 }

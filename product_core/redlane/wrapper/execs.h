@@ -8,7 +8,7 @@
 struct execs;
 
 struct execs *execs_prepare(const char *control_socket, bool is_judged,
-                            const char *owners);
+                            const char *owners, bool asks_where_they_stand);
 uint64_t execs_token(const struct execs *execs);
 void execs_serve(struct execs *execs, int listener);
 /* The guarded shell, open. */

@@ -7,6 +7,7 @@
 
 #define QUESTION "REDLANE 1"
 #define PREVIEW "REDLANE PREVIEW 1" /* whether it would pass as it is: "ALLOW\n" or not */
+#define AS_IT_IS "REDLANE AS-IT-IS 1" /* the same, and it then runs: perhaps "OPEN\n" before */
 
 /* `process`: whose command it is; 0: who asks. */
 void frame_add(struct bytes *frame, const char *kind, const char *directory,

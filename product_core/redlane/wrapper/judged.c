@@ -78,6 +78,12 @@ static bool has_forks_alone(pid_t process) {
     return !process_is_first(process) && !process_has_children(process);
 }
 
+void judged_text(struct judged *judged, pid_t process) {
+    if (!has_forks_alone(process)) return;
+    processes_remove(&judged->others, process);
+    processes_add(&judged->texts, process);
+}
+
 /* Remembers what a process has become by a start that goes on. */
 void judged_started(struct judged *judged, pid_t process, const struct starter *starter,
                     const struct started *started) {

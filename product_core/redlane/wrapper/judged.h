@@ -28,5 +28,7 @@ struct starter {
 
 struct starter judged_starter(const struct judged *judged, pid_t thread, long process);
 bool judged_is_runner(const struct starter *starter, const struct started *started);
+/* The command of a shell that stands at its start was judged: it is a text from then on. */
+void judged_text(struct judged *judged, pid_t process);
 void judged_started(struct judged *judged, pid_t process, const struct starter *starter,
                     const struct started *started);

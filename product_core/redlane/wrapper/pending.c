@@ -9,7 +9,9 @@
 #include "complaint.h"
 #include "instead.h"
 #include "message.h"
+#include "peeking.h"
 #include "redirect.h"
+#include "whole.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -80,6 +82,46 @@ static void ask_itself(struct pending *pending, struct start *start) {
         pending_end(pending, start->thread, "its command cannot be judged");
 }
 
+static void become_guarded(struct pending *pending, struct start *start) {
+    if (!become_shell(start, &start->started, pending->token))
+        pending_end(pending, start->thread, "its shell cannot be guarded");
+}
+
+bool pending_ask_whole(struct pending *pending, struct start *start,
+                       const struct started *started) {
+    if (!pending->asks_where_they_stand || peeking_has_begun() ||
+        !whole_question(start->thread, started, &start->text))
+        return false;
+    start->alone = alone_begin(start->thread);
+    start->started = *started;
+    if (start->alone) start->state = PARTING;
+    return start->alone;
+}
+
+void pending_part(struct pending *pending, struct start *start, int event, int signal,
+                  bool stays) {
+    enum alone_state state = ALONE_NOT_YET;
+    if (!event && signal == SIGTRAP) state = alone_end(start->thread, start->alone);
+    if (state == ALONE_DONE) {
+        wait_for(start, false, MOST_LOOKS);
+        if (questions_allow(pending->questions, start->thread, &start->text) == ASKED) return;
+    }
+    if (state != ALONE_NOT_YET) become_guarded(pending, start);
+    else if (stays) ptrace(PTRACE_LISTEN, start->thread, 0, 0);
+    else ptrace(PTRACE_CONT, start->thread, 0, event ? 0 : signal);
+}
+
+/* A shell runs as it stands. Once anybody has looked into another, what it is may have been
+ * changed. */
+static void run_whole(struct pending *pending, struct start *start, bool is_open) {
+    if (peeking_has_begun()) {
+        become_guarded(pending, start);
+        return;
+    }
+    if (!is_open) judged_text(pending->judged, start->thread);
+    pending_let_go(pending, start->thread, 0);
+}
+
 /* Asks whether the command of a program passes as it is. */
 void pending_ask(struct pending *pending, struct start *start) {
     wait_for(start, false, MOST_LOOKS);
@@ -103,11 +145,20 @@ static void let_run(struct pending *pending, const struct start *start) {
     }
 }
 
+/* Has one ask after all, which does not pass as it is. */
+static void ask_after(struct pending *pending, struct start *start) {
+    if (start->alone) become_guarded(pending, start);
+    else ask_itself(pending, start);
+}
+
 static void take_answer(struct pending *pending, struct start *start,
                         const struct told_of *answer) {
     switch (answer->told) {
-    case PASSES: pending_let_go(pending, start->thread, 0); break;
-    case ASKS: ask_itself(pending, start); break;
+    case PASSES:
+        if (start->alone) run_whole(pending, start, answer->is_open);
+        else pending_let_go(pending, start->thread, 0);
+        break;
+    case ASKS: ask_after(pending, start); break;
     case HELD:
         complaint_say(start->thread, answer->words.data);
         wait_for(start, true, (answer->seconds + VERDICT_SECONDS) * LOOKS_A_SECOND);
@@ -142,6 +193,6 @@ void pending_look(struct pending *pending, struct start *start) {
         refuse_program(pending, process);
     } else if (start->looks > start->patience) {
         questions_forget(pending->questions, process);
-        ask_itself(pending, start);
+        ask_after(pending, start);
     }
 }

@@ -15,6 +15,8 @@ struct pending {
     uint64_t token;
     long filters; /* how many hold the agent's calls; 0: that is not known yet */
     struct starts starts;
+    struct judged *judged;
+    bool asks_where_they_stand; /* shells whose line says all, and not guarded shells */
 };
 
 void pending_let_go(struct pending *pending, pid_t thread, int signal);
@@ -23,6 +25,14 @@ bool pending_is_filtered(const struct pending *pending, pid_t process);
 void pending_ask(struct pending *pending, struct start *start);
 void pending_ask_instead(struct pending *pending, struct start *start,
                          const struct started *started);
+/* Has a shell whose line says whole what it runs be asked about where it stands; false: it
+ * is to become the guarded shell. */
+bool pending_ask_whole(struct pending *pending, struct start *start,
+                       const struct started *started);
+/* A stop of one that is made to be alone for that, by a signal or an event; `stays`: it is
+ * to stay stopped. */
+void pending_part(struct pending *pending, struct start *start, int event, int signal,
+                  bool stays);
 /* Takes what the daemon says. */
 void pending_take_answers(struct pending *pending);
 /* A look at one whose answer does not come, or which is to end meanwhile. */

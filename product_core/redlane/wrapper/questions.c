@@ -26,7 +26,7 @@
 
 enum { LONGEST_LINE = 4 * 1024 * 1024, PIECE = 16 * 1024 };
 static const double patience = 0.05; /* seconds, for a daemon that accepts nobody */
-static const char pass[] = "ALLOW\n";
+static const char pass[] = "ALLOW\n", open_pass[] = "OPEN\nALLOW\n";
 
 struct question {
     pid_t process;
@@ -186,6 +186,12 @@ enum asking questions_preview(struct questions *questions, pid_t process) {
     return is_known ? KNOWN : NOT_ASKED;
 }
 
+enum asking questions_allow(struct questions *questions, pid_t process, struct bytes *text) {
+    struct question question = {.process = process, .is_preview = true, .asked = *text};
+    *text = (struct bytes){0};
+    return ask(questions, question, AS_IT_IS) ? ASKED : NOT_ASKED;
+}
+
 bool questions_judge(struct questions *questions, pid_t process,
                      const struct bytes *text) {
     struct question question = {.process = process};
@@ -215,20 +221,25 @@ static int lease_of(struct msghdr *message) {
     return lease;
 }
 
+static bool is_answer(const char *answer, ssize_t length, const char *wanted) {
+    return length == (ssize_t)strlen(wanted) && memcmp(answer, wanted, (size_t)length) == 0;
+}
+
 static struct told_of preview_of(struct questions *questions,
                                  const struct question *question) {
-    char answer[sizeof pass];
+    char answer[sizeof open_pass];
     alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
     struct iovec to = {answer, sizeof answer};
     struct msghdr message = {.msg_iov = &to, .msg_iovlen = 1, .msg_control = control,
                              .msg_controllen = sizeof control};
     ssize_t got = recvmsg(question->link, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    bool passes = got == sizeof pass - 1 && memcmp(answer, pass, sizeof pass - 1) == 0;
+    bool is_open = is_answer(answer, got, open_pass);
+    bool passes = is_open || is_answer(answer, got, pass);
     int lease = got >= 0 ? lease_of(&message) : -1;
     if (lease >= 0 && passes && question->known.length)
         passes_keep(questions->passes, &question->known, lease);
     else if (lease >= 0) close(lease);
-    return (struct told_of){.told = passes ? PASSES : ASKS};
+    return (struct told_of){.told = passes ? PASSES : ASKS, .is_open = is_open};
 }
 
 /* What may stand before the verdict; false: the verdict is to be read. */

@@ -14,6 +14,7 @@ enum told { PASSES, ASKS, HELD, ALLOWED, REFUSED };
 
 struct told_of {
     enum told told;
+    bool is_open;       /* it passes, and not all is known that it starts */
     long seconds;       /* for as long it may be held */
     struct bytes words; /* why it is refused; by whom it is held */
 };
@@ -28,6 +29,8 @@ enum asking { NOT_ASKED, ASKED, KNOWN };
 
 /* Asks about a process that stands at its start. */
 enum asking questions_preview(struct questions *questions, pid_t process);
+/* Whether a text runs as it is, as which it then counts; takes it. */
+enum asking questions_allow(struct questions *questions, pid_t process, struct bytes *text);
 /* The same for its verdict; false: an answer will not come. */
 bool questions_judge(struct questions *questions, pid_t process,
                      const struct bytes *text);

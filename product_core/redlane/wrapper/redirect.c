@@ -9,26 +9,22 @@
 #define _GNU_SOURCE
 #include "redirect.h"
 
-#include <elf.h>
+#include "registers.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 
 enum { BELOW_STACK = 512, WORD = sizeof(long) };
 
 #if defined(__x86_64__)
-typedef struct user_regs_struct registers;
 /* mov $322, %eax; syscall; ud2. What is in rax does not outlive the stop. */
 static const unsigned char code[16] = {0xb8, 0x42, 0x01, 0x00, 0x00,
                                        0x0f, 0x05, 0x0f, 0x0b};
 /* mov $231, %eax; syscall; ud2 */
 static const unsigned char leaving[16] = {0xb8, 0xe7, 0x00, 0x00, 0x00,
                                           0x0f, 0x05, 0x0f, 0x0b};
-static unsigned long stack_of(const registers *now) { return now->rsp; }
-static unsigned long next_of(const registers *now) { return now->rip; }
 static void set(registers *now, const unsigned long *arguments) {
     now->orig_rax = (unsigned long)-1;
     now->rdi = arguments[0];
@@ -39,44 +35,22 @@ static void set(registers *now, const unsigned long *arguments) {
     now->r9 = arguments[5];
 }
 #elif defined(__aarch64__)
-typedef struct user_regs_struct registers;
 /* mov x0, x6; mov x8, #281; svc #0; udf #0. What is in x0 does not outlive the stop. */
 static const unsigned char code[16] = {0xe0, 0x03, 0x06, 0xaa, 0x28, 0x23, 0x80, 0xd2,
                                        0x01, 0x00, 0x00, 0xd4, 0x00, 0x00, 0x00, 0x00};
 /* mov x0, x6; mov x8, #94; svc #0; udf #0 */
 static const unsigned char leaving[16] = {0xe0, 0x03, 0x06, 0xaa, 0xc8, 0x0b, 0x80, 0xd2,
                                           0x01, 0x00, 0x00, 0xd4, 0x00, 0x00, 0x00, 0x00};
-static unsigned long stack_of(const registers *now) { return now->sp; }
-static unsigned long next_of(const registers *now) { return now->pc; }
 static void set(registers *now, const unsigned long *arguments) {
     for (int i = 0; i < 6; i++) now->regs[i] = arguments[i];
     now->regs[6] = arguments[0];
 }
-#else
-#error "no way is known to make a process of this machine become another program"
 #endif
-
-static bool write_words(pid_t process, unsigned long at, const void *from,
-                        size_t length) {
-    for (size_t i = 0; i < length; i += WORD) {
-        long word = 0;
-        size_t left = length - i;
-        memcpy(&word, (const char *)from + i, left < sizeof word ? left : sizeof word);
-        if (ptrace(PTRACE_POKEDATA, process, at + i, word) != 0) return false;
-    }
-    return true;
-}
-
-static bool read_registers(pid_t process, registers *now) {
-    struct iovec vector = {now, sizeof *now};
-    return ptrace(PTRACE_GETREGSET, process, NT_PRSTATUS, &vector) == 0 &&
-           vector.iov_len == sizeof *now; /* or it is of another machine */
-}
 
 /* Where its arguments stand; false: that cannot be told. */
 bool program_stack(pid_t process, unsigned long *stack) {
     registers now;
-    if (!read_registers(process, &now)) return false;
+    if (!registers_read(process, &now)) return false;
     *stack = stack_of(&now);
     return true;
 }
@@ -96,8 +70,8 @@ static bool rename_program(pid_t process, unsigned long stack, const char *name,
     unsigned long at = stack - BELOW_STACK - LONGEST_NAME;
     if (length >= sizeof text) return false;
     memcpy(text, name, length);
-    return write_words(process, at, text, length + 1) &&
-           write_words(process, argument, &at, WORD);
+    return memory_write(process, at, text, length + 1) &&
+           memory_write(process, argument, &at, WORD);
 }
 
 /* Lets the process go on to call execveat on `descriptor`; `token` is an argument that
@@ -105,31 +79,27 @@ static bool rename_program(pid_t process, unsigned long stack, const char *name,
 bool redirect(pid_t process, const struct started *started, int descriptor,
               uint64_t token) {
     registers now;
-    struct iovec vector = {&now, sizeof now};
     unsigned long count, nothing[2] = {0};
-    if (!read_registers(process, &now)) return false;
+    if (!registers_read(process, &now)) return false;
     unsigned long stack = stack_of(&now), words = stack + WORD;
     unsigned long empty = stack - BELOW_STACK;
     if (!program_word(process, stack, &count)) return false;
     unsigned long first = words + (unsigned long)started->skipped * WORD;
     if (started->name && !rename_program(process, stack, started->name, first))
         return false;
-    if (!write_words(process, empty, nothing, WORD)) return false;
-    if (!write_words(process, next_of(&now), code, sizeof code)) return false;
+    if (!memory_write(process, empty, nothing, WORD)) return false;
+    if (!memory_write(process, next_of(&now), code, sizeof code)) return false;
     set(&now, (unsigned long[]){(unsigned long)descriptor, empty, first,
                                 words + (count + 1) * WORD, AT_EMPTY_PATH, token});
-    if (ptrace(PTRACE_SETREGSET, process, NT_PRSTATUS, &vector) != 0) return false;
-    return ptrace(PTRACE_CONT, process, 0, 0) == 0;
+    return registers_set(process, &now) && ptrace(PTRACE_CONT, process, 0, 0) == 0;
 }
 
 /* Has the process end by itself, with a status, in the place of its first instruction. It
  * stays traced until it has: whatever stops it meanwhile, it must not go on after that. */
 bool program_exit(pid_t process, int status) {
     registers now;
-    struct iovec vector = {&now, sizeof now};
-    if (!read_registers(process, &now)) return false;
-    if (!write_words(process, next_of(&now), leaving, sizeof leaving)) return false;
+    if (!registers_read(process, &now)) return false;
+    if (!memory_write(process, next_of(&now), leaving, sizeof leaving)) return false;
     set(&now, (unsigned long[6]){(unsigned long)status});
-    return ptrace(PTRACE_SETREGSET, process, NT_PRSTATUS, &vector) == 0 &&
-           ptrace(PTRACE_CONT, process, 0, 0) == 0;
+    return registers_set(process, &now) && ptrace(PTRACE_CONT, process, 0, 0) == 0;
 }

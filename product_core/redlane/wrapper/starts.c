@@ -28,6 +28,8 @@ void starts_forget(struct starts *starts, pid_t thread) {
     if (!start) return;
     if (start->program >= 0) close(start->program);
     if (start->real >= 0) close(start->real);
+    free(start->alone);
+    free(start->text.data);
     *start = starts->each[--starts->count];
 }
 

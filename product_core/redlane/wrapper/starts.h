@@ -1,16 +1,18 @@
 /* The programs that are being started. */
 #pragma once
 
+#include "alone.h"
+#include "bytes.h"
 #include "judged.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-/* STARTING: seized, its start under way. WAITING: a program, until it is known whether
+/* STARTING: seized, its start under way. PARTING: made to be alone. WAITING: a program, until it is known whether
  * its command passes. BECOMING: made to become the guarded shell. LEAVING: asked to
  * stop, to be let go. ENDING: made to end. */
-enum state { STARTING, WAITING, BECOMING, LEAVING, ENDING };
+enum state { STARTING, PARTING, WAITING, BECOMING, LEAVING, ENDING };
 
 struct start {
     pid_t thread;
@@ -23,6 +25,8 @@ struct start {
     struct starter by;
     struct started started; /* what waits for a verdict, if it does */
     bool is_instead;        /* that is asked for in its place */
+    struct alone *alone;    /* a shell whose line says whole what it runs; or NULL */
+    struct bytes text;      /* of that */
     int looks;    /* at which it was there already */
     long patience; /* looks after which no verdict is waited for */
     bool is_left; /* stopped in the middle, and seized no longer */

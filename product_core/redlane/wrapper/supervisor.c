@@ -158,7 +158,8 @@ static void bind_session(struct session *session) {
         session->filtered = filtered_leash(session->asks);
     if (session->filtered)
         session->execs =
-            execs_prepare(session->socket, session->is_judged, session->owners);
+            execs_prepare(session->socket, session->is_judged, session->owners,
+                          !session->is_supervised);
 }
 
 /* The signals that this process takes one at a time; its children do not. */

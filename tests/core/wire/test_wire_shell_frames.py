@@ -16,15 +16,17 @@ def read(sent: bytes) -> ShellFrame:
         return read_frame(theirs, 5)
 
 
-@pytest.mark.parametrize("kind", [b"REDLANE 1", b"REDLANE PREVIEW 1"])
+@pytest.mark.parametrize(
+    "kind", [b"REDLANE 1", b"REDLANE PREVIEW 1", b"REDLANE AS-IT-IS 1"]
+)
 @pytest.mark.parametrize("process", [None, 1, 4194304, 9999999999])
 def test_question_may_name_a_process(process: int | None, kind: bytes) -> None:
     last = b"" if process is None else b" %d" % process
 
     frame = read(kind + b" 4 3 2" + last + b"\n/dirx=1ls")
 
-    is_preview = b"PREVIEW" in kind
-    assert frame == ShellFrame(b"/dir", b"x=1", b"ls", is_preview, process)
+    is_preview, as_it_is = b"PREVIEW" in kind, b"AS-IT-IS" in kind
+    assert frame == ShellFrame(b"/dir", b"x=1", b"ls", is_preview, process, as_it_is)
 
 
 def test_process_may_come_in_pieces() -> None:
@@ -52,6 +54,7 @@ MALFORMED = {
     "other digits": "REDLANE 1 0 0 2 \u0667\nls".encode(),
     "instead of a length": b"REDLANE 1 0 0\nls",
     "preview behind": b"REDLANE 1 0 0 2 7 PREVIEW\nls",
+    "two kinds": b"REDLANE PREVIEW AS-IT-IS 1 0 0 2\nls",
     "less than it says": b"REDLANE 1 0 0 3 7\nls",
     "more than it says": b"REDLANE 1 0 0 1 7\nls",
 }

@@ -34,7 +34,7 @@ _UNITS = {
         *("crew", "file"),
         *("request", "report", "complaint"),
         *("execs", "starts", "becoming", "judged", "questions", "passes"),
-        *("images", "redirect", "secure", "locate"),
+        *("images", "redirect", "registers", "alone", "whole", "secure", "locate"),
         *("pending", "instead", "installed", "answer", "options", "environment"),
         "home",
     ),
