@@ -18,6 +18,7 @@ from typing import NoReturn
 
 from redlane.daemon.lock import running_daemon
 from redlane.errors import DaemonError, RedlaneError
+from redlane.membership.leftovers import bears_mark
 from redlane.processes import SUPERVISOR, Ancestry, ancestry
 
 __all__ = ["Outcome", "Report", "check_outside", "detach", "stop_daemon"]
@@ -52,6 +53,8 @@ def check_outside(what: str) -> Ancestry:
         raise DaemonError("/proc cannot be read")
     if any(each.name == SUPERVISOR for each in chain.processes[1:]):
         raise DaemonError(f"{what} is refused inside a session (of `redlane run`)")
+    if bears_mark(os.getpid()):
+        raise DaemonError(f"{what} is refused to what is left of a session")
     return chain
 
 

@@ -9,6 +9,7 @@ import gc
 import logging
 import os
 import resource
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -111,6 +112,8 @@ def _serve(
         paths, start.options, rules, start.environ, booted_since=lock.booted_since
     )
     kept = parts.restore_sessions(start.starter)
+    watch = parts.membership.watch
+    threading.Thread(target=watch, name="losses", daemon=True).start()
     parts.reviewing.answering.refresh()
     write_shims(paths)
     write_timeout(paths, rules.loaded.settings)

@@ -7,14 +7,17 @@ from other children that the reaper got since, so all of those count as the sess
 """
 
 import os
+import select
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import takewhile
+from typing import NoReturn
 
 from redlane.errors import UsageError
+from redlane.membership.leftovers import bears_mark, end_left
 from redlane.membership.peers import Peer
 from redlane.membership.roots import (
     Root,
@@ -43,6 +46,7 @@ _FOREIGN = (
     "the caller is in a session that this daemon does not know: end that session and "
     "start it again"
 )
+_LEFT = "the caller was started in a session whose supervisor has gone"
 _HIDDEN = "the caller's ancestors are hidden (/proc is mounted with hidepid)"
 
 
@@ -78,6 +82,7 @@ class MembershipResolver:
         """Told the session whose root died without closing it."""
         self._lock = threading.Lock()
         self._roots: dict[str, Root] = {}
+        self._living = select.epoll()
         self._remembered: dict[tuple[int, tuple[int, int]], Membership] = {}
         self._generation = 0
 
@@ -155,6 +160,8 @@ class MembershipResolver:
         with self._lock:
             self._roots[root.session] = root
             self._forget_memberships()
+        if root.descriptor >= 0:
+            self._living.register(root.descriptor, select.EPOLLIN | select.EPOLLONESHOT)
 
     def release(self, session: str) -> None:
         """The session is over: what is left of it is outside from here on."""
@@ -186,6 +193,17 @@ class MembershipResolver:
         """
         root = self.root(session)
         return root is None or root.lost or how(root.process, by)
+
+    def end_left(self, session: str, by: int | None = None) -> bool:
+        """End what is left of a session that is lost; whether nothing is any more."""
+        root = self.root(session)
+        return root is None or not root.lost or end_left(root.process, by)
+
+    def watch(self) -> NoReturn:
+        """Notice losses as they happen."""
+        while True:
+            self._living.poll()
+            self.notice_losses()
 
     def membership(self, peer: Peer) -> Membership:
         """Where the process that connected stands, now."""
@@ -292,9 +310,15 @@ class MembershipResolver:
                 return Membership(MembershipState.UNKNOWN, reason=_FOREIGN)
         if not chain.complete and roots:
             return Membership(MembershipState.UNKNOWN, reason=_HIDDEN)
-        for root in roots:
+        return self._judge_orphan(chain, uid)
+
+    def _judge_orphan(self, chain: Ancestry, uid: int | None) -> Membership:
+        """Where one stands that is below the root of no session."""
+        for root in self.roots():
             if root.lost and self._may_be_of(uid, root) and may_be_orphan(chain, root):
                 return Membership(MembershipState.LOST, root.session)
+        if bears_mark(chain.processes[0].pid):
+            return Membership(MembershipState.UNKNOWN, reason=_LEFT)
         return Membership(MembershipState.OUTSIDE)
 
     def _may_be_of(self, uid: int | None, root: Root) -> bool:

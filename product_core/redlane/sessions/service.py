@@ -20,6 +20,7 @@ from redlane.policies.ruleset import RuleSet
 from redlane.policies.secrets import Hiding
 from redlane.sessions.held_calls import HeldCalls
 from redlane.state.concurrency import ConcurrencyLimit
+from redlane.state.owners import owner_of
 from redlane.state.quota_keys import QuotaKey, session_quota_key
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import Bounds, Session, SessionState, SessionTable
@@ -224,7 +225,10 @@ class SessionService:
         with self._turn(session_id, by):
             self._table.end(session_id)
             self._reviews.cancel_session(session_id)
-            if not self._membership.signal(session_id, kill_tree, by):
+            if not (
+                self._membership.signal(session_id, kill_tree, by)
+                and self._membership.end_left(session_id, by)
+            ):
                 raise StillRunningError(
                     f"session {session_id} has ended, but some of its processes could "
                     "not be killed"
@@ -271,10 +275,12 @@ class SessionService:
         return self._table.allow_write(session.id, path)
 
     def lose(self, session_id: str) -> None:
-        """The supervisor of a session died without closing it: it gets only Blocks."""
+        """The supervisor of a session died without closing it: it is ended, too."""
         _log.warning("session %s: its supervisor was killed", session_id)
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
+        if not self._membership.end_left(session_id, owner_of(session_id)):
+            _log.warning("session %s: some of its processes still run", session_id)
 
     @contextmanager
     def _turn(self, session_id: str, by: int | None) -> Iterator[None]:
