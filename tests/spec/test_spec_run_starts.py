@@ -48,6 +48,15 @@ def test_a_daemon_that_runs_is_asked(alone: Home) -> None:
     assert (again.code, again.out, again.err) == (0, "said\n", "")
 
 
+def test_several_at_once_start_one(alone: Home) -> None:
+    several = [alone.spawn("run", "--", "echo", "said") for _ in range(3)]
+
+    found = [(*each.communicate(timeout=60), each.returncode) for each in several]
+
+    assert [(out, code) for out, _, code in found] == [("said\n", 0)] * 3, found
+    assert sum("started the daemon" in err for _, err, _ in found) == 1
+
+
 def test_scripts_may_want_none_started(alone: Home) -> None:
     done = alone.run("run", "--no-start", "--", "echo", "said")
 
