@@ -196,6 +196,7 @@ struct part {
     void *about;
     bool is_look;
     int result;
+    pid_t supervisor;
 };
 
 static bool set_capabilities(unsigned long long capabilities) {
@@ -257,9 +258,16 @@ static bool put_on_domains(const struct actor *actor) {
     return true;
 }
 
+/* It may wait in the kernel for as long as a file system likes, and ends with this process:
+ * else it would keep the listener of the session's calls, and all that ask wait for ever.
+ * To become another user takes that back. */
+static bool ends_with(pid_t supervisor) {
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == supervisor;
+}
+
 static int play(void *argument) {
     struct part *part = argument;
-    if (become(part->actor) && (part->is_look || put_on_domains(part->actor))) {
+    if (become(part->actor) && ends_with(part->supervisor) && (part->is_look || put_on_domains(part->actor))) {
         umask(part->actor->mask);
         part->result = part->deed(part->about);
     }
@@ -276,12 +284,12 @@ static int do_in_child(struct part *part) {
 }
 
 int actor_look(const struct actor *actor, int (*deed)(void *), void *about) {
-    struct part part = {actor, deed, about, true, EPERM};
+    struct part part = {actor, deed, about, true, EPERM, getpid()};
     return actor->is_alike ? deed(about) : do_in_child(&part);
 }
 
 int actor_do(const struct actor *actor, int (*deed)(void *), void *about) {
-    struct part part = {actor, deed, about, false, EPERM};
+    struct part part = {actor, deed, about, false, EPERM, getpid()};
     if (!actor->is_alike || actor->root >= 0 || actor->domain_count ||
         (actor->makes && !is_alone))
         return do_in_child(&part);
