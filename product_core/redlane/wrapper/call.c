@@ -78,7 +78,6 @@ static bool only_looks(const struct call *call, int number) {
 
 static int find_open(struct call *call) {
     int number = (int)call->data->args[0];
-    if (number < 0 || only_looks(call, number)) return EBADF;
     int error = walk_open(&call->caller, number, &call->spots[0]);
     if (!error) call->spot_count = 1;
     return error;
@@ -138,8 +137,11 @@ static int read_words(struct call *call) {
         return read_address(call, (int)args[0], args[1], (int)args[2]);
     if (asked->change == BINDS_BY_MEMORY) return read_socketcall(call);
     if (asked_times(asked->deed) && !args[(int)asked->path]) {
-        call->flags |= AT_EMPTY_PATH; /* it stands for the descriptor */
-        return asked->directory == NONE ? EFAULT : 0;
+        if (asked->directory == NONE || (int)args[(int)asked->directory] == AT_FDCWD)
+            return EFAULT;
+        if (call->flags) return EINVAL;
+        call->flags = AT_EMPTY_PATH; /* it stands for the descriptor */
+        return 0;
     }
     int error = read_path(call, 0, asked->path);
     return error ? error : read_path(call, 1, asked->to_path);
@@ -150,13 +152,19 @@ static uint64_t flags_of(const struct asked *asked, const struct seccomp_data *d
     return asked->change == OPENS ? O_CREAT | O_WRONLY | O_TRUNC : 0; /* creat */
 }
 
-/* What only this process may look up, for a caller that has other rights. */
-static void hold(struct call *call) {
+/* What only this process may look up, for a caller that has other rights; an errno. */
+static int hold(struct call *call) {
     const struct asked *asked = call->asked;
+    int number = (int)call->data->args[0];
+    if (asked->change == ALTERS_OPEN && (number < 0 || only_looks(call, number)))
+        return EBADF;
+    if (call->actor.is_alike && asked->change != BINDS && asked->change != BINDS_BY_MEMORY)
+        return 0;
     const signed char at[] = {asked->directory, asked->to_directory};
     for (int i = 0; i < 2; i++)
         if (i == 0 || asked->to_path != NONE)
             caller_hold(&call->caller, at[i] == NONE ? HERE : (int)call->data->args[at[i]]);
+    return 0;
 }
 
 void call_clear(struct call *call) {
@@ -174,9 +182,8 @@ int call_take(struct call *call, const struct asked *asked, const struct seccomp
     if (error) return EACCES; /* nobody knows who it is */
     call->caller.is_bound = call->actor.domain_count > 0;
     error = read_words(call);
+    if (!error) error = hold(call);
     if (error) return error;
-    if (!call->actor.is_alike || asked->change == BINDS || asked->change == BINDS_BY_MEMORY)
-        hold(call);
     return actor_look(&call->actor, find, call);
 }
 
