@@ -35,9 +35,11 @@ static bool find(uid_t user, const char *home, char *to, size_t size) {
     return is_found;
 }
 
-bool home_is_own(const char *home) {
-    return !home || find(geteuid(), home, NULL, 0);
+bool home_is_of(uid_t user, const char *home) {
+    return !home || find(user, home, NULL, 0);
 }
+
+bool home_is_own(const char *home) { return home_is_of(geteuid(), home); }
 
 bool home_of_user(uid_t user, char *home, size_t size) {
     return find(user, NULL, home, size);

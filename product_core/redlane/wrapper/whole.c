@@ -48,19 +48,23 @@ static bool is_named(const char *called, const char *name) {
     return strcmp(slash ? slash + 1 : called, name) == 0 && (!slash || *called == '/');
 }
 
-/* Whether it is the very shell that the guarded shell would become, of a user's who is
- * this process's. */
+/* Whether it is the very shell that the guarded shell would become. */
 static bool is_machines(pid_t process, const char *shell) {
-    char path[64];
-    struct stat own, program, machines;
-    snprintf(path, sizeof path, "/proc/%ld", (long)process);
-    return stat(path, &own) == 0 && own.st_uid == geteuid() && process_program(process, &program) &&
-           stat(shell, &machines) == 0 && program.st_dev == machines.st_dev &&
+    struct stat program, machines;
+    return process_program(process, &program) && stat(shell, &machines) == 0 && program.st_dev == machines.st_dev &&
            program.st_ino == machines.st_ino;
 }
 
-/* Whether an environment stays as it is with the guarded shell, and the files of a user's
- * home that bash may run at its start are the user's own. */
+/* Whether the files that bash may run at its start, in the home that it is told, are those
+ * of its user, who is not this one's where a session of root's has become another. */
+static bool has_own_home(pid_t process, const char *home) {
+    char path[64];
+    struct stat own;
+    snprintf(path, sizeof path, "/proc/%ld", (long)process);
+    return stat(path, &own) == 0 && home_is_of(own.st_uid, home);
+}
+
+/* Whether an environment stays as it is with the guarded shell. */
 static bool is_plain(pid_t process, bool is_sh) {
     struct bytes all = {0};
     const char *home = NULL;
@@ -72,7 +76,7 @@ static bool is_plain(pid_t process, bool is_sh) {
                    !is_repeated(all.data, entry);
         if (strncmp(entry, "HOME=", strlen("HOME=")) == 0) home = entry + strlen("HOME=");
     }
-    is_plain = is_plain && (is_sh || home_is_own(home));
+    is_plain = is_plain && (is_sh || has_own_home(process, home));
     free(all.data);
     return is_plain;
 }
