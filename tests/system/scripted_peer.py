@@ -49,8 +49,9 @@ class ScriptedPeer:
             return
         is_preview = b" PREVIEW " in head
         product, version, *lengths = head.replace(b" PREVIEW ", b" ").split(b" ")
-        assert (product, version, len(lengths)) == (b"REDLANE", b"1", 3)
-        directory, before, command = map(int, lengths)
+        # Behind them the process whose command it is, where that does not ask itself.
+        assert (product, version, len(lengths) // 3) == (b"REDLANE", b"1", 1), head
+        directory, before, command = map(int, lengths[:3])
         while len(data) < directory + before + command:
             data += connection.recv(65536)
         question = Question(
