@@ -177,3 +177,18 @@ def test_mark_is_all_that_a_session_with_places_has(
 
     assert said == "ready\n"
     assert found is is_marked
+
+
+def test_session_whose_end_was_cut_short_is_ended_by_the_next_daemon(
+    home: Home, session: Leaving
+) -> None:
+    (found,) = (e for e in home.control.rows("/api/sessions") if e["root_pid"])
+    assert home.run("session", "freeze", "--session", found["id"]).code == 0
+    kill_daemon(home)
+    file = home.dir / "run" / "sessions.json"
+    file.write_text(file.read_text().replace('"running"', '"ended"'))
+
+    wait_for(lambda: home.run("start").code == 0)
+
+    assert session.ends()
+    assert session.supervisor.wait(30)

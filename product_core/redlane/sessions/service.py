@@ -7,7 +7,7 @@ Both change together here.
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from redlane.errors import ForbiddenError, NotFoundError, OverloadedError, UsageError
@@ -186,11 +186,19 @@ class SessionService:
         return [each for each in loaded if each in open_to_users]
 
     def restore(self) -> None:
-        """Know the sessions again that a daemon before this one had."""
+        """Know the sessions again that a daemon before this one had.
+
+        One that it was killed at ending is ended now: it stands still.
+        """
+        unfinished = []
         for session in self._table.list():
-            if session.root_pid is None or session.state is not SessionState.RUNNING:
-                continue
             start = session.root_started or 0
+            if session.root_pid is None:
+                continue
+            if session.state is not SessionState.RUNNING:
+                if key_of(session.root_pid) != (session.root_pid, start):
+                    continue
+                unfinished.append(session.id)
             reaper = _reaper_of(session)
             self._membership.restore(
                 session.id,
@@ -200,6 +208,9 @@ class SessionService:
                 supervises=session.supervised,
             )
         self._membership.notice_losses()
+        for each in unfinished:
+            with suppress(StillRunningError):
+                self.kill(each)
 
     def close(self, session_id: str) -> None:
         """End a session whose processes have all gone, its supervisor left out.
