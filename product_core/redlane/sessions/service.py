@@ -7,7 +7,7 @@ Both change together here.
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from redlane.errors import ForbiddenError, NotFoundError, OverloadedError, UsageError
@@ -19,6 +19,7 @@ from redlane.policies.restrictions import Restrictions, parse_restrictions
 from redlane.policies.ruleset import RuleSet
 from redlane.policies.secrets import Hiding
 from redlane.sessions.held_calls import HeldCalls
+from redlane.sessions.restoring import restore
 from redlane.state.concurrency import ConcurrencyLimit
 from redlane.state.owners import owner_of
 from redlane.state.quota_keys import QuotaKey, session_quota_key
@@ -186,31 +187,8 @@ class SessionService:
         return [each for each in loaded if each in open_to_users]
 
     def restore(self) -> None:
-        """Know the sessions again that a daemon before this one had.
-
-        One that it was killed at ending is ended now: it stands still.
-        """
-        unfinished = []
-        for session in self._table.list():
-            start = session.root_started or 0
-            if session.root_pid is None:
-                continue
-            if session.state is not SessionState.RUNNING:
-                if key_of(session.root_pid) != (session.root_pid, start):
-                    continue
-                unfinished.append(session.id)
-            reaper = _reaper_of(session)
-            self._membership.restore(
-                session.id,
-                session.root_pid,
-                start,
-                reaper,
-                supervises=session.supervised,
-            )
-        self._membership.notice_losses()
-        for each in unfinished:
-            with suppress(StillRunningError):
-                self.kill(each)
+        """Know the sessions again that a daemon before this one had."""
+        restore(self._table, self._membership, self.kill)
 
     def close(self, session_id: str) -> None:
         """End a session whose processes have all gone, its supervisor left out.
@@ -403,10 +381,3 @@ class SessionService:
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
         self._membership.release(session_id)
-
-
-def _reaper_of(session: Session) -> tuple[int, int] | None:
-    """The key of the process that would adopt a session's orphans, if it is known."""
-    if session.reaper_pid is None or session.reaper_started is None:
-        return None
-    return session.reaper_pid, session.reaper_started
