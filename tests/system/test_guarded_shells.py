@@ -216,7 +216,7 @@ def test_shell_of_another_user_is_the_guarded_one(home: Home, role: str) -> None
     """Root in a container may not read everybody's limits."""
     drop = ("setpriv", "--bounding-set", "-sys_resource", "--")
     other = ("setpriv", "--reuid", "65534", "--clear-groups", "--", "/bin/sh")
-    words = ("run", "--role", role, "--", *other, "-c", "echo fine")
+    words = ("run", "--role", role, "--", *other, "-ec", "echo fine")
     with subprocess.Popen(
         [*drop, REDLANE, *words],
         env={**home.env, "PATH": os.environ["PATH"]},

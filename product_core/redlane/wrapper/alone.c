@@ -73,12 +73,16 @@ struct alone *alone_begin(pid_t process) {
     return NULL;
 }
 
+bool alone_back(pid_t process, struct alone *alone) {
+    unsigned long at = next_of(&alone->before);
+    enter(&alone->before);
+    return memory_write(process, at, alone->code, sizeof alone->code) &&
+           registers_set(process, &alone->before);
+}
+
 enum alone_state alone_end(pid_t process, struct alone *alone) {
     registers now;
-    unsigned long at = next_of(&alone->before);
-    if (!registers_read(process, &now) || next_of(&now) != at + TRAP) return ALONE_NOT_YET;
-    enter(&alone->before);
-    bool is_back = memory_write(process, at, alone->code, sizeof alone->code) &&
-                   registers_set(process, &alone->before);
-    return is_back && !result_of(&now) ? ALONE_DONE : ALONE_FAILED;
+    if (!registers_read(process, &now) || next_of(&now) != next_of(&alone->before) + TRAP)
+        return ALONE_NOT_YET;
+    return alone_back(process, alone) && !result_of(&now) ? ALONE_DONE : ALONE_FAILED;
 }

@@ -12,5 +12,7 @@ struct alone *alone_begin(pid_t process);
 /* ALONE_NOT_YET: something else has stopped it. */
 enum alone_state { ALONE_NOT_YET, ALONE_FAILED, ALONE_DONE };
 
+/* It stands where it stood, wherever it has come to meanwhile; false: it does not. */
+bool alone_back(pid_t process, struct alone *alone);
 /* At a trap: it stands where it stood again, unless it is not done. */
 enum alone_state alone_end(pid_t process, struct alone *alone);

@@ -56,7 +56,8 @@ bool become_shell(struct start *start, const struct started *started, uint64_t t
         else becomes = add_first_word(&name, start->thread) && becomes;
         called.name = name.data;
     }
-    becomes = becomes && redirect(start->thread, &called, start->shell_descriptor, token);
+    becomes = becomes && redirect(start->thread, &called, start->shell_descriptor, token,
+                                   start->is_left);
     free(name.data);
     return becomes;
 }
@@ -74,7 +75,7 @@ bool become_real(struct start *start, uint64_t token) {
     free(words.data);
     start->shell_descriptor = free_descriptor(start->thread, STDERR_FILENO);
     return is_read && start->real >= 0 && start->shell_descriptor >= 0 &&
-           redirect(start->thread, &started, start->shell_descriptor, token);
+           redirect(start->thread, &started, start->shell_descriptor, token, false);
 }
 
 /* The guarded shell, that asks for the program which stands there. */
@@ -92,7 +93,7 @@ bool become_asking(struct start *start, uint64_t token) {
     bytes_add_text(&called, prefix);
     bool becomes = start->shell_descriptor >= 0 && add_first_word(&called, process);
     struct started started = {.name = called.data};
-    becomes = becomes && redirect(process, &started, start->shell_descriptor, token);
+    becomes = becomes && redirect(process, &started, start->shell_descriptor, token, false);
     free(called.data);
     return becomes;
 }

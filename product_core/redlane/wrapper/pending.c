@@ -101,14 +101,22 @@ bool pending_ask_whole(struct pending *pending, struct start *start,
 void pending_part(struct pending *pending, struct start *start, int event, int signal,
                   bool stays) {
     enum alone_state state = ALONE_NOT_YET;
-    if (!event && signal == SIGTRAP) state = alone_end(start->thread, start->alone);
+    pid_t process = start->thread;
+    if (stays) {
+        /* It is left, so that it is seen to be stopped, on its way to become guarded; and
+         * seized again when it goes on (execs.c). */
+        start->is_left = true;
+        if (alone_back(process, start->alone)) become_guarded(pending, start);
+        else pending_end(pending, process, "its shell cannot be guarded");
+        return;
+    }
+    if (!event && signal == SIGTRAP) state = alone_end(process, start->alone);
     if (state == ALONE_DONE) {
         wait_for(start, false, MOST_LOOKS);
-        if (questions_allow(pending->questions, start->thread, &start->text) == ASKED) return;
+        if (questions_allow(pending->questions, process, &start->text) == ASKED) return;
     }
     if (state != ALONE_NOT_YET) become_guarded(pending, start);
-    else if (stays) ptrace(PTRACE_LISTEN, start->thread, 0, 0);
-    else ptrace(PTRACE_CONT, start->thread, 0, event ? 0 : signal);
+    else ptrace(PTRACE_CONT, process, 0, event ? 0 : signal);
 }
 
 /* A shell runs as it stands. Once anybody has looked into another, what it is may have been

@@ -77,7 +77,7 @@ static bool rename_program(pid_t process, unsigned long stack, const char *name,
 /* Lets the process go on to call execveat on `descriptor`; `token` is an argument that
  * the call does not have, by which it is told from others. */
 bool redirect(pid_t process, const struct started *started, int descriptor,
-              uint64_t token) {
+              uint64_t token, bool leaves) {
     registers now;
     unsigned long count, nothing[2] = {0};
     if (!registers_read(process, &now)) return false;
@@ -91,7 +91,8 @@ bool redirect(pid_t process, const struct started *started, int descriptor,
     if (!memory_write(process, next_of(&now), code, sizeof code)) return false;
     set(&now, (unsigned long[]){(unsigned long)descriptor, empty, first,
                                 words + (count + 1) * WORD, AT_EMPTY_PATH, token});
-    return registers_set(process, &now) && ptrace(PTRACE_CONT, process, 0, 0) == 0;
+    return registers_set(process, &now) &&
+           ptrace(leaves ? PTRACE_DETACH : PTRACE_CONT, process, 0, 0) == 0;
 }
 
 /* Has the process end by itself, with a status, in the place of its first instruction. It
