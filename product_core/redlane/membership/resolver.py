@@ -16,7 +16,7 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import NoReturn
 
-from redlane.errors import UsageError
+from redlane.errors import RedlaneError, UsageError
 from redlane.membership.leftovers import bears_mark, end_left
 from redlane.membership.peers import Peer
 from redlane.membership.roots import (
@@ -203,7 +203,8 @@ class MembershipResolver:
         """Notice losses as they happen."""
         while True:
             self._living.poll()
-            self.notice_losses()
+            with suppress(RedlaneError):  # whoever asks next notices as well
+                self.notice_losses()
 
     def membership(self, peer: Peer) -> Membership:
         """Where the process that connected stands, now."""
