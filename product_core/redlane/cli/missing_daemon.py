@@ -65,7 +65,7 @@ def _comes_up(paths: Paths) -> bool:
     while not (is_there := _answers(paths)) and time.monotonic() < deadline:
         if running_daemon(paths.run / "daemon.lock") is None:
             break
-        time.sleep(_PAUSE_SECONDS)
+        time.sleep(_PAUSE_SECONDS)  # nothing tells when another's begins to listen
     return is_there
 
 
