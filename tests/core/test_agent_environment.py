@@ -37,9 +37,23 @@ def offered(*, intercept: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("session", [SESSION, {**SESSION, "proxy": None}])
 def test_without_a_proxy_the_users_own_stays(session: dict[str, Any]) -> None:
     environ = {"HTTP_PROXY": "http://corporate", "NO_PROXY": "*", "PATH": "/bin"}
-    found = agent_environment(session, environ)
+    found = agent_environment(session, environ, bound=True)
     assert found.items() >= {"HTTP_PROXY": "http://corporate", "NO_PROXY": "*"}.items()
-    assert (found["REDLANE_SESSION"], found["PATH"]) == ("abc", "/run/bin:/bin")
+    assert (found["REDLANE_SESSION"], found["PATH"]) == ("abc", "/bin:/run/bin")
+
+
+@pytest.mark.parametrize(
+    ("bound", "path", "shell"),
+    [(True, "/bin:/run/bin", "/bin/bash"), (False, "/run/bin:/bin", "/run/bin/bash")],
+)
+def test_shells_by_name_are_the_guarded_one_where_nothing_else_holds_them(
+    *, bound: bool, path: str, shell: str
+) -> None:
+    found = agent_environment(SESSION, {"PATH": "/bin", "SHELL": "/x"}, bound=bound)
+    assert (found["PATH"], found["SHELL"], found["CLAUDE_CODE_SHELL"]) == (
+        *(path, shell),
+        shell,
+    )
 
 
 def test_every_variable_of_a_proxy_is_the_sessions() -> None:
@@ -47,7 +61,7 @@ def test_every_variable_of_a_proxy_is_the_sessions() -> None:
     environ = dict.fromkeys(names, "http://elsewhere")
     environ |= {"NO_PROXY": "*", "no_proxy": "localhost"}
 
-    found = agent_environment(offered(intercept=False), environ)
+    found = agent_environment(offered(intercept=False), environ, bound=True)
 
     assert {found[name] for name in names} == {URL}
     assert (found["NO_PROXY"], found["no_proxy"]) == ("", "")
@@ -58,13 +72,14 @@ def test_every_variable_of_a_proxy_is_the_sessions() -> None:
     ["npm_config_proxy", "NPM_CONFIG_HTTPS_PROXY", "npm_config_noproxy", "PIP_PROXY"],
 )
 def test_a_programs_own_proxy_is_taken_out(name: str) -> None:
-    found = agent_environment(offered(intercept=False), {name: "http://elsewhere"})
+    environ = {name: "http://elsewhere"}
+    found = agent_environment(offered(intercept=False), environ, bound=True)
     assert name not in found
 
 
 def test_without_interception_trust_stays_as_it_is() -> None:
     environ = {"SSL_CERT_FILE": "/mine", "SSL_CERT_DIR": "/dir", "WGETRC": "/rc"}
-    found = agent_environment(offered(intercept=False), environ)
+    found = agent_environment(offered(intercept=False), environ, bound=True)
     assert found.items() >= environ.items()
     assert "NODE_EXTRA_CA_CERTS" not in found
 
@@ -74,7 +89,7 @@ def test_every_variable_of_trust_is_overridden(tmp_path: Path) -> None:
     environ |= {"SSL_CERT_DIR": "/certs", "GIT_SSL_CAPATH": "/certs"}
     environ |= {"NPM_CONFIG_CAFILE": "/other.pem", "HOME": str(tmp_path)}
 
-    found = agent_environment(offered(intercept=True), environ)
+    found = agent_environment(offered(intercept=True), environ, bound=True)
 
     assert {found[name] for name in BUNDLES} == {BUNDLE}
     assert found["NODE_EXTRA_CA_CERTS"] == CERTIFICATE

@@ -50,11 +50,15 @@ _OTHER_PROXIES = (
 
 
 def agent_environment(
-    session: Mapping[str, Any], environ: Mapping[str, str]
+    session: Mapping[str, Any], environ: Mapping[str, str], *, bound: bool
 ) -> dict[str, str]:
-    """`environ` as an agent gets it in `session`, as the control API shows that."""
+    """`environ` as an agent gets it in `session`, as the control API shows that.
+
+    `bound`: the kernel holds it, so that every shell is judged, by whatever name.
+    """
     shims = str(session["shims"])
-    shell = f"{shims}/bash"
+    path = environ.get("PATH") or os.defpath
+    shell = "/bin/bash" if bound else f"{shims}/bash"
     offer = session.get("proxy")
     return {
         **(environ if offer is None else _with_proxy(offer, environ)),
@@ -63,7 +67,8 @@ def agent_environment(
         "REDLANE_ROLE": str(session["role"] or ""),
         "SHELL": shell,
         "CLAUDE_CODE_SHELL": shell,
-        "PATH": f"{shims}:{environ.get('PATH') or os.defpath}",
+        # The shell of their names starts another, which each start would pay for.
+        "PATH": f"{path}:{shims}" if bound else f"{shims}:{path}",
     }
 
 

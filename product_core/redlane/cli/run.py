@@ -193,7 +193,7 @@ def _supervise(
     words += [word for path in own_files for word in ("--keep", path)]
     if is_bound and not calls["guarded"]:
         words += _bounds(calls)
-    environment = agent_environment(session, os.environ)
+    environment = agent_environment(session, os.environ, bound=start.bound)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
         signal.signal(number, signal.SIG_DFL)
     try:
