@@ -73,7 +73,7 @@ static bool is_served(int file) {
 }
 
 /* What a standard error is written by, of a kind that takes text and means nothing by it:
- * opened anew, so that nobody has to be waited for. Takes over the file; -1: nothing. */
+ * a terminal is opened anew, so that it is not waited for. Takes over the file; -1: nothing. */
 static int written_by(int file) {
     struct stat about;
     char link[FILE_LINK];
@@ -81,9 +81,9 @@ static int written_by(int file) {
     if (file < 0 || is_of_pair(file)) return file;
     bool is_ours = is_written(file) && !is_served(file) && fstat(file, &about) == 0;
     /* In a plain one it is to stand where the process writes next. */
-    if (is_ours && S_ISREG(about.st_mode)) return file;
+    if (is_ours && (S_ISREG(about.st_mode) || S_ISFIFO(about.st_mode))) return file;
     file_link(file, link);
-    if (is_ours && (S_ISFIFO(about.st_mode) || isatty(file)))
+    if (is_ours && isatty(file))
         opened = open(link, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     close(file);
     return opened;
@@ -104,6 +104,23 @@ struct complaint complaint_prepare(const struct refusal *refusal) {
     return complaint;
 }
 
+/* Writes to a pipe without waiting, whatever its descriptor says, and whoever may open it:
+ * from another pipe. */
+static void write_to_pipe(int file, const char *line, size_t length) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    if (write(ends[1], line, length) == (ssize_t)length)
+        (void)!splice(ends[0], NULL, file, NULL, length, SPLICE_F_NONBLOCK);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void write_to(int file, const char *line, size_t length) {
+    struct stat about;
+    if (fstat(file, &about) == 0 && S_ISFIFO(about.st_mode)) write_to_pipe(file, line, length);
+    else (void)!write(file, line, length);
+}
+
 /* Whoever reads there may be slow, or gone: then it goes without. */
 static void write_line(int file, const char *line, size_t length) {
     struct pollfd room = {.fd = file, .events = POLLOUT};
@@ -115,7 +132,8 @@ static void write_line(int file, const char *line, size_t length) {
     sigemptyset(&broken);
     sigaddset(&broken, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &broken, &before);
-    if (write(file, line, length) < 0 && errno == EPIPE) sigtimedwait(&broken, NULL, &now);
+    write_to(file, line, length);
+    while (sigtimedwait(&broken, NULL, &now) == SIGPIPE) continue;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
