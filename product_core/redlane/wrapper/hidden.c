@@ -14,6 +14,7 @@
 #include "mounts.h"
 #include "owner.h"
 #include "proc.h"
+#include "processes.h"
 #include "reached.h"
 
 #include <errno.h>
@@ -284,13 +285,16 @@ static bool is_path_touched(const struct hidden *hidden, const struct call *call
            !is_owned(hidden, path, most, call->caller.thread);
 }
 
-/* What has been removed, and is held open: whether it was hidden. */
+/* What has been removed, and is held open: whether it was hidden. Where nobody can tell, it
+ * is open to who reads it already, as by /dev/stdin. */
 static bool is_removed_touched(const struct hidden *hidden, const struct call *call,
                                const struct spot *spot) {
     char path[PATH_MAX];
     if (!file_path(spot->object, path)) return false; /* it never had a name */
     path_is_of_removed(path);
-    if (!mounts_are_old(spot->object)) return may_be_any(hidden, call, spot);
+    if (!mounts_are_old(spot->object))
+        return may_be_any(hidden, call, spot) &&
+               !process_reads(call->caller.thread, &spot->about);
     size_t most = longest(hidden, path);
     return most && !is_owned(hidden, path, most, call->caller.thread);
 }

@@ -1,4 +1,5 @@
 /* What /proc says of processes. */
+#define _GNU_SOURCE
 #include "processes.h"
 
 #include "bytes.h"
@@ -49,6 +50,32 @@ int process_file(pid_t thread, int number) {
     close(pidfd);
     errno = error;
     return file;
+}
+
+/* Whether a descriptor of a thread's reads a file, about which `about` is. */
+static bool reads_by(pid_t thread, int number, const struct stat *about) {
+    struct stat found;
+    int file = process_file(thread, number);
+    int flags = file < 0 ? O_PATH : fcntl(file, F_GETFL);
+    bool reads = flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != O_WRONLY &&
+                 fstat(file, &found) == 0 && found.st_dev == about->st_dev &&
+                 found.st_ino == about->st_ino;
+    if (file >= 0) close(file);
+    return reads;
+}
+
+bool process_reads(pid_t thread, const struct stat *about) {
+    char path[64];
+    struct stat found;
+    bool reads = false;
+    snprintf(path, sizeof path, "/proc/%ld/fd", (long)thread);
+    DIR *each = opendir(path);
+    for (struct dirent *entry; each && !reads && (entry = readdir(each));)
+        reads = fstatat(dirfd(each), entry->d_name, &found, 0) == 0 &&
+                found.st_ino == about->st_ino && found.st_dev == about->st_dev &&
+                reads_by(thread, atoi(entry->d_name), about);
+    if (each) closedir(each);
+    return reads;
 }
 
 /* How many filters hold a thread's system calls; -1 when that cannot be told. */

@@ -24,6 +24,8 @@ struct processes {
 long process_of(long thread);
 /* A copy of what a thread has by a number; -1 and errno when there is none. */
 int process_file(pid_t thread, int number);
+/* Whether a thread can read a file by a descriptor that it has. */
+bool process_reads(pid_t thread, const struct stat *about);
 long process_filters(long thread);
 long process_call(long thread);
 /* Whether a signal that it handles, or that ends it, is there for a thread. */

@@ -146,6 +146,11 @@ print(tried(text, "s/f"), text("b/f"), b" tmpfs " in text("/proc/self/mounts", 1
 print(c.umount2(b"m", 2), tried(text, "m/f"), text("f", dir_fd=file),
     text("../f", dir_fd=file))
 """,
+    "what it removed": """
+os.mkdir("s"); os.mkdir("b"); print(c.mount(b"s", b"b", None, 4096, None))
+made("b/f", b"removed"); file = os.open("b/f", R); os.unlink("b/f")
+print(text(f"/proc/self/fd/{file}"), text(f"/dev/fd/{file}", 3))
+""",
     "another process in them": """
 os.mkdir("m")
 def mounted():
