@@ -24,12 +24,16 @@ __all__ = [
     "is_pending",
     "processes",
     "read_process",
+    "supervises",
     "tracer",
     "user_ids",
 ]
 
 SUPERVISOR = "redlane-run"
 """The name under which the supervisor of a session's processes runs."""
+
+_SUPERVISING = SUPERVISOR.encode() + b"\0"
+"""What its command line begins with."""
 
 _MOST_ANCESTORS = 4096
 _MOST_WALKS = 64
@@ -142,6 +146,17 @@ def user_ids(pid: int) -> tuple[int, ...]:
 def group_ids(pid: int) -> tuple[int, ...]:
     """The groups likewise."""
     return _ids(pid, b"Gid:")
+
+
+def supervises(pid: int) -> bool:
+    """Whether a process that is called as supervisors are runs as one.
+
+    It connects for its session: to a daemon that does not know it as well.
+    """
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(_SUPERVISING)
+    except OSError:  # it has gone
+        return True
 
 
 def tracer(pid: int) -> int:

@@ -43,9 +43,20 @@ class Actor:
         assert line, f"the actor ended at {command}"
         return json.loads(line)
 
-    def call(self, where: str, socket: str, method: str, path: str, body: str) -> Any:
-        """An HTTP request by a process: `self`, `child`, or `orphan`."""
-        return self.ask("call", where, socket, method, path, body)
+    def call(
+        self,
+        where: str,
+        socket: str,
+        method: str,
+        path: str,
+        body: str,
+        begun: str = "",
+    ) -> Any:
+        """An HTTP request by a process: `self`, `child`, or `orphan`.
+
+        `begun` is sent before it.
+        """
+        return self.ask("call", where, socket, method, path, body, begun)
 
 
 @contextmanager
@@ -85,8 +96,10 @@ def _prctl(option: int, argument: object) -> None:
     assert result == 0
 
 
-def request(socket_path: str, method: str, path: str, body: str) -> list[object]:
-    """Status and body of one HTTP request."""
+def request(
+    socket_path: str, method: str, path: str, body: str, begun: str = ""
+) -> list[object]:
+    """Status and body of one HTTP request; `begun` is sent before it."""
     import http.client  # noqa: PLC0415  # in the child alone
     import socket  # noqa: PLC0415
 
@@ -94,6 +107,7 @@ def request(socket_path: str, method: str, path: str, body: str) -> list[object]
     connection.sock = socket.socket(socket.AF_UNIX)
     connection.sock.settimeout(30)
     connection.sock.connect(socket_path)
+    connection.sock.sendall(begun.encode())
     headers = {"Content-Type": "application/json"} if body else {}
     connection.request(method, path, body.encode() or None, headers)
     response = connection.getresponse()

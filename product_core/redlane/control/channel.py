@@ -17,6 +17,7 @@ from waitress.utilities import Error
 
 from redlane.membership.peers import peer_of
 from redlane.wire.http1 import HttpError, read_head
+from redlane.wire.standing import standing_in
 
 __all__ = ["CLOSED_KEY", "PEER_KEY", "ControlChannel"]
 
@@ -93,6 +94,7 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
         **named: object,
     ) -> None:
         self.peer = peer_of(sock)
+        self._is_begun = False
         self._lock = threading.Lock()
         self._at_close: list[Callable[[], None]] = []
         self._closed, self._serving = False, False
@@ -122,11 +124,23 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
         Requests that pile up behind one that is held would otherwise be stored, or
         hide that nobody waits for the answer.
         """
+        if not self._is_begun:
+            self._is_begun = True
+            data = self._behind_standing(data)
         if len(self.requests) > _MOST_AHEAD or self._ahead() > _MOST_BYTES_AHEAD:
             self.handle_close()
             return False
         taken: bool = super().received(data)
         return taken
+
+    def _behind_standing(self, data: bytes) -> bytes:
+        """What has come, without the line that says for whom."""
+        standing = standing_in(data)
+        if standing is None:
+            return data
+        process, length = standing
+        self.server.let_stand_for(self.peer, process)
+        return data[length:]
 
     def _ahead(self) -> int:
         """How many bytes of bodies came behind the request that is served."""

@@ -21,6 +21,7 @@ from redlane.control.roomy import MakesRoom
 from redlane.control.worker_pools import WorkerPools
 from redlane.judging.connection_limit import ConnectionLimit, Counted
 from redlane.judging.memory_quota import MemoryQuota
+from redlane.membership.peers import Peer
 from redlane.wire.limits import MOST_BODY_BYTES
 
 __all__ = ["ControlServer"]
@@ -68,6 +69,8 @@ class ControlServer(MakesRoom, UnixWSGIServer):  # type: ignore[misc]  # waitres
 
         By `counted` the connections of one user are bounded, and what they send.
         """
+        self.let_stand_for: Callable[[Peer, int], None] = lambda peer, _: peer.close()
+        """Told a peer that says for which process it has connected."""
         self.connections_of = ConnectionLimit(_MOST_OF_USER, counted)
         self.quota = MemoryQuota(MOST_BODY_BYTES, counted)
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()

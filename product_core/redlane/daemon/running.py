@@ -54,6 +54,8 @@ class Running:
             parts.counted,
             verdict_seconds,
         )
+        for each in (self._server, self._shell):
+            each.let_stand_for = parts.authenticator.let_stand_for
 
     def take_signals(self) -> None:
         """Let signals end it, or reload the policies."""

@@ -30,6 +30,7 @@ from redlane.wire.shell_frames import (
     ShellFrameError,
     read_frame,
 )
+from redlane.wire.standing import LONGEST_STANDING, standing_in
 
 __all__ = ["ShellSocket"]
 
@@ -73,6 +74,8 @@ class ShellSocket:
         self._connections_of = ConnectionLimit(_MOST_OF_USER, counted)
         self._quota = MemoryQuota(MOST_BODY_BYTES, counted)
         self._answer = answer
+        self.let_stand_for: Callable[[Peer, int], None] = lambda peer, _: peer.close()
+        """Told a peer that says for which process it has connected."""
         self._take_back = take_back
         self._serve_questions = serve_questions
         self._alive = alive
@@ -184,12 +187,22 @@ class ShellSocket:
                 return
             try:
                 with TimeLimit(self._seconds()):
+                    self._take_standing(connection, peer)
                     self._serve_peer(connection, peer)
             except QuestionsBegunError as error:
                 stack.pop_all()  # whoever serves it closes both
                 self._serve_questions(connection.dup(), peer, error.begun)
             finally:
                 leave()
+
+    def _take_standing(self, connection: socket.socket, peer: Peer) -> None:
+        """Who asks, where that is not who has connected."""
+        connection.settimeout(_READ_SECONDS)
+        begun = connection.recv(LONGEST_STANDING, socket.MSG_PEEK)
+        if (standing := standing_in(begun)) is not None:
+            process, length = standing
+            connection.recv(length)
+            self.let_stand_for(peer, process)
 
     def _serve_peer(self, connection: socket.socket, peer: Peer) -> None:
         with ExitStack() as stack:

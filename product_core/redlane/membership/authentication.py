@@ -1,5 +1,7 @@
 """Tells who connected, and what one who has no right is told."""
 
+from contextlib import suppress
+
 from redlane.errors import ForbiddenError
 from redlane.membership.callers import ADMINISTRATORS, Admission, Caller, Who
 from redlane.membership.peers import Peer
@@ -26,6 +28,23 @@ class Authenticator:
         if not isinstance(peer, Peer) or not self._admission.admits(peer):
             raise ForbiddenError("this daemon serves its own user and root only")
         return self._admission.caller(peer, self._membership.membership(peer))
+
+    def let_stand_for(self, peer: Peer, process: int) -> None:
+        """Have `peer` be the process for which it says that it has connected.
+
+        Only the supervisor of its session may, and anybody else is gone from here on.
+        """
+        other = peer.with_process(process)
+        callers: tuple[Caller, ...] = ()
+        with suppress(ForbiddenError):
+            callers = (self.caller(peer), self.caller(other))
+        roles = tuple(each.who for each in callers)
+        sessions = {each.membership.session for each in callers}
+        if roles == (Who.SUPERVISOR, Who.MEMBER) and len(sessions) == 1:
+            peer.become(other)
+        else:
+            other.close()
+            peer.close()
 
 
 class KnownCaller:

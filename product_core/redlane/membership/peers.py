@@ -59,6 +59,12 @@ class Peer:
             descriptor = None
         return Peer(pid, self.uid, descriptor, self.gid, self.groups)
 
+    def become(self, other: "Peer") -> None:
+        """Be that one from here on, which is nobody's any more."""
+        self.close()
+        with self._lock:
+            self.pid, self.descriptor = other.pid, other.descriptor
+
     def close(self) -> None:
         """Let go of the process; it counts as gone from here on."""
         with self._lock:

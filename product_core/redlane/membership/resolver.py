@@ -35,6 +35,7 @@ from redlane.processes import (
     State,
     ancestry,
     read_process,
+    supervises,
     user_ids,
 )
 from redlane.state.owners import owner_of
@@ -307,7 +308,7 @@ class MembershipResolver:
             if its is not None:
                 is_root = itself and its.supervises
                 return Membership(MembershipState.MEMBER, its.session, is_root=is_root)
-            if process.name == SUPERVISOR and not itself:
+            if process.name == SUPERVISOR and (not itself or supervises(process.pid)):
                 return Membership(MembershipState.UNKNOWN, reason=_FOREIGN)
         if not chain.complete and roots:
             return Membership(MembershipState.UNKNOWN, reason=_HIDDEN)
