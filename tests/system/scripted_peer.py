@@ -44,6 +44,8 @@ class ScriptedPeer:
     def serve_shell(self, connection: socket.socket) -> None:
         """Answer a question of the wrapper."""
         head, data = _read_past(connection, b"\n")
+        if head.startswith(b"REDLANE FOR "):
+            head, data = _read_past(connection, b"\n", data)
         if b" AS-IT-IS " in head:
             connection.sendall(b"ASK\n")
             return
@@ -75,9 +77,11 @@ class ScriptedPeer:
         connection.sendall(_DONE)
 
 
-def _read_past(connection: socket.socket, end: bytes) -> tuple[bytes, bytes]:
+def _read_past(
+    connection: socket.socket, end: bytes, begun: bytes = b""
+) -> tuple[bytes, bytes]:
     """What comes before `end`, and what has come after it."""
-    data = b""
+    data = begun
     while end not in data:
         piece = connection.recv(65536)
         if not piece:

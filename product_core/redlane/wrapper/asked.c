@@ -112,6 +112,10 @@ static const struct row rows[] = {
     ROW(SYS_bind, 361, 282, "bind", BINDS, STAYS, NONE, 1, NONE, NONE, NONE, BIND, NONE),
     ROW(NONE, 102, NONE, "bind", BINDS_BY_MEMORY, STAYS, NONE, 1, NONE, NONE, NONE, BIND,
         NONE),
+    ROW(SYS_connect, 362, 283, "connect", CONNECTS, FOLLOWS, NONE, 1, NONE, NONE, NONE, CONNECT,
+        NONE),
+    ROW(NONE, 102, NONE, "connect", CONNECTS_BY_MEMORY, FOLLOWS, NONE, 1, NONE, NONE, NONE,
+        CONNECT, NONE),
     ROW(446, 446, 446, "landlock_restrict_self", RESTRICTS, STAYS, NONE, NONE, NONE, NONE,
         NONE, RESTRICT, 0),
     ROW(445, 445, 445, "landlock_add_rule", RESTRICTS, STAYS, NONE, NONE, NONE, NONE, NONE,
@@ -162,16 +166,33 @@ bool asked_times(enum deed deed) {
            deed == TIMES_IN_SECONDS || deed == TIMES_OF_64_BITS;
 }
 
+bool asked_connects(enum change change) {
+    return change == CONNECTS || change == CONNECTS_BY_MEMORY;
+}
+
+bool asked_addresses(enum change change) {
+    return change == BINDS || change == BINDS_BY_MEMORY || asked_connects(change);
+}
+
 bool asked_reads(const struct asked *asked, uint64_t flags) {
     return asked->change == OPENS && !(flags & (O_ACCMODE | O_CREAT | O_TRUNC));
 }
 
-enum { ROWS = sizeof rows / sizeof *rows, SOCKETCALL_BIND = 2, OPENAT2 = 437 };
+enum { ROWS = sizeof rows / sizeof *rows, OPENAT2 = 437 };
+enum { SOCKETCALL_BIND = 2, SOCKETCALL_CONNECT = 3 };
+
+/* Of two rows with the number of socketcall the one that its first argument says. */
+static bool is_other_part(const struct asked *asked, const struct seccomp_data *data) {
+    if (asked->change == BINDS_BY_MEMORY) return (uint32_t)data->args[0] != SOCKETCALL_BIND;
+    return asked->change == CONNECTS_BY_MEMORY && (uint32_t)data->args[0] != SOCKETCALL_CONNECT;
+}
 
 const struct asked *asked_find(const struct seccomp_data *data) {
     bool is_own = data->arch == MACHINE;
     for (size_t i = 0; i < ROWS; i++)
-        if ((is_own ? rows[i].own : rows[i].other) == data->nr) return &rows[i].asked;
+        if ((is_own ? rows[i].own : rows[i].other) == data->nr &&
+            !is_other_part(&rows[i].asked, data))
+            return &rows[i].asked;
     return NULL;
 }
 
@@ -222,17 +243,6 @@ static unsigned add_mount(struct sock_filter *code, int number, const struct ask
     return add(code, part, sizeof part);
 }
 
-static unsigned add_bind_by_memory(struct sock_filter *code, int number) {
-    const struct sock_filter part[] = {
-        UNLESS(number, 4),
-        LOAD(WORD(0)),
-        UNLESS(SOCKETCALL_BIND, 1),
-        RETURN(SECCOMP_RET_USER_NOTIF),
-        RETURN(SECCOMP_RET_ALLOW),
-    };
-    return add(code, part, sizeof part);
-}
-
 static unsigned add_departure(struct sock_filter *code, int number,
                               const struct asked *asked) {
     const struct sock_filter part[] = {
@@ -265,7 +275,8 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
         UNLESS(number, 1),
         RETURN(SECCOMP_RET_USER_NOTIF),
     };
-    bool is_of_reading = asked->change == DEPARTS || asked->change == LOOKS_INTO;
+    bool is_of_reading = asked->change == DEPARTS || asked->change == LOOKS_INTO ||
+                         asked_connects(asked->change);
     bool has_flags = asked->flags != NONE;
     if (is_of_reading && !reads) return 0;
     if (asked->change == BECOMES) {
@@ -275,7 +286,10 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
     }
     if (asked->change == OPENS && has_flags) return add_open(code, number, asked, reads);
     if (asked->change == MOUNTS && has_flags) return add_mount(code, number, asked, reads);
-    if (asked->change == BINDS_BY_MEMORY) return add_bind_by_memory(code, number);
+    if (asked->change == BINDS_BY_MEMORY)
+        return add_words(code, number, SOCKETCALL_BIND, SOCKETCALL_BIND);
+    if (asked->change == CONNECTS_BY_MEMORY)
+        return add_words(code, number, SOCKETCALL_CONNECT, SOCKETCALL_CONNECT);
     if (asked->change == DEPARTS && has_flags) return add_departure(code, number, asked);
     if (asked->deed == ATTACH) return add_words(code, number, PTRACE_ATTACH, PTRACE_SEIZE);
     return add(code, whole, sizeof whole);

@@ -17,6 +17,8 @@ enum change {
     ALTERS_OPEN, /* the same of what a descriptor stands for */
     BINDS,       /* a socket to a path */
     BINDS_BY_MEMORY, /* the same, its arguments in memory */
+    CONNECTS,        /* none: a socket with where an address leads */
+    CONNECTS_BY_MEMORY,
     RESTRICTS,       /* none: the caller binds itself */
     MOUNTS,          /* none: a new file system */
     DEPARTS,         /* none: the caller sees other files by its paths from then on */
@@ -45,6 +47,7 @@ enum deed {
     TIMES_IN_SECONDS,  /* two words */
     TIMES_OF_64_BITS,  /* as the first, whatever the machine */
     BIND,
+    CONNECT,
     RESTRICT,
     ADD_RULE,
     MOUNT,
@@ -69,6 +72,10 @@ struct asked {
     enum deed deed;
     signed char rest; /* the first of the arguments that the deed has besides */
 };
+
+/* Whether a call is about a socket: it has an address. */
+bool asked_addresses(enum change change);
+bool asked_connects(enum change change);
 
 /* Whether a deed changes the times of a file. */
 bool asked_times(enum deed deed);

@@ -21,36 +21,16 @@
 
 enum { PATH = 64, LANDLOCK_CREATE = 444, LANDLOCK_ADD = 445, LANDLOCK_RESTRICT = 446 };
 
-struct binding {
-    const struct call *call;
-    int socket;
-};
-
-/* The caller's socket: a thread may have a table of its own, so it is looked at. */
-static int take_socket(const struct call *call) {
-    char path[PATH];
-    struct stat ours, theirs;
-    int file = process_file(call->caller.thread, call->socket);
-    if (file < 0) return -1;
-    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)call->caller.thread, call->socket);
-    if (fstat(file, &ours) == 0 && stat(path, &theirs) == 0 &&
-        ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev)
-        return file;
-    close(file);
-    errno = EBADF;
-    return -1;
-}
-
 /* What a link of /proc stands for in a path is not the same for this process. */
-static int bind_name(const struct binding *binding) {
-    const struct spot *spot = &binding->call->spots[0];
+static int bind_name(const struct call *call) {
+    const struct spot *spot = &call->spots[0];
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (spot->parent < 0 || !*spot->name || *spot->end) return ENOENT;
     if (strlen(spot->name) >= sizeof address.sun_path) return ENAMETOOLONG;
     strcpy(address.sun_path, spot->name);
     if (fchdir(spot->parent) != 0) return errno;
     const struct sockaddr *name = (const struct sockaddr *)&address;
-    return bind(binding->socket, name, sizeof address) == 0 ? 0 : errno;
+    return bind(call->held, name, sizeof address) == 0 ? 0 : errno;
 }
 
 /* Mounts may have changed meanwhile: the socket is made below the directory that was
@@ -69,12 +49,11 @@ static bool stay_below(const struct spot *spot) {
 }
 
 static int bind_it(void *argument) {
-    const struct binding *binding = argument;
-    const struct call *call = binding->call;
-    if (call->spot_count && call->spots[0].is_by_proc) return bind_name(binding);
+    const struct call *call = argument;
+    if (call->spot_count && call->spots[0].is_by_proc) return bind_name(call);
     if (call->spot_count && !stay_below(&call->spots[0])) return EACCES;
     const struct sockaddr *address = (const struct sockaddr *)&call->address;
-    return bind(binding->socket, address, call->address_length) == 0 ? 0 : errno;
+    return bind(call->held, address, call->address_length) == 0 ? 0 : errno;
 }
 
 /* The kernel has a socket's number be that of the process that binds it. */
@@ -86,17 +65,13 @@ static void number_as_caller(struct call *call) {
 }
 
 int binding_do(struct call *call) {
-    struct binding binding = {call, take_socket(call)};
-    int error = binding.socket < 0 ? errno : 0;
-    if (!error && call->spot_count)
-        error = actor_take_place(&call->actor, &call->caller);
     struct sockaddr_storage given = call->address;
+    int error = call->spot_count ? actor_take_place(&call->actor, &call->caller) : 0;
     if (!error) number_as_caller(call);
-    if (!error) error = actor_do(&call->actor, bind_it, &binding);
+    if (!error) error = actor_do(&call->actor, bind_it, call);
     if (error == EADDRINUSE && memcmp(&given, &call->address, sizeof given) != 0) {
         call->address = given;
-        error = actor_do(&call->actor, bind_it, &binding);
+        error = actor_do(&call->actor, bind_it, call);
     }
-    if (binding.socket >= 0) close(binding.socket);
     return error;
 }

@@ -135,10 +135,13 @@ static bool is_busy(const struct call *call) {
     return false;
 }
 
-static int judge_hidden(const struct call *call, const struct hidden *hidden,
+/* A session reaches what it serves itself there: that turns out as it connects. */
+static int judge_hidden(struct call *call, const struct hidden *hidden,
                         struct judgement *judgement) {
     size_t which;
     if (!hidden_is_touched(hidden, call, &which)) return 0;
+    call->stays_inside = asked_connects(call->asked->change);
+    if (call->stays_inside) return 0;
     *judgement = (struct judgement){&hidden_rule, which};
     return hidden_rule.error;
 }
@@ -146,7 +149,7 @@ static int judge_hidden(const struct call *call, const struct hidden *hidden,
 int bounds_judge(struct call *call, const struct bounds *bounds, struct judgement *judgement) {
     *judgement = (struct judgement){0};
     int error = bounds->hidden ? judge_hidden(call, bounds->hidden, judgement) : 0;
-    if (error || call_reads(call)) return error;
+    if (error || call_reads(call) || asked_connects(call->asked->change)) return error;
     error = is_busy(call) ? EBUSY : judge_kept(call, bounds->kept, judgement);
     if (error || !bounds->places) return error;
     return judge_places(call, bounds->places, judgement);

@@ -5,12 +5,15 @@
 #define _GNU_SOURCE
 #include "call.h"
 
+#include "processes.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,8 +23,8 @@ enum { BIND_WORDS = 3 };
 
 static bool makes(const struct call *call) {
     enum change change = call->asked->change;
-    bool is_made = change == MAKES || change == MAKES_DIRECTORY || change == BINDS ||
-                   change == BINDS_BY_MEMORY;
+    bool is_made = change == MAKES || change == MAKES_DIRECTORY ||
+                   (asked_addresses(change) && !asked_connects(change));
     return is_made || (change == OPENS && call->flags & (O_CREAT | __O_TMPFILE));
 }
 
@@ -62,8 +65,8 @@ static int find_names(struct call *call) {
     return find_path(call, asked->to_directory, END_NAMED);
 }
 
-/* Whether a descriptor is for looking only (O_PATH). */
-static bool only_looks(const struct call *call, int number) {
+/* What a descriptor of the caller's is for; O_PATH where that cannot be told. */
+static uint64_t flags_of_open(const struct call *call, int number) {
     char path[64];
     unsigned long flags = O_PATH;
     struct bytes text = {0};
@@ -73,7 +76,7 @@ static bool only_looks(const struct call *call, int number) {
         if (line) flags = strtoul(line + strlen("flags:"), NULL, 8);
     }
     free(text.data);
-    return flags & O_PATH;
+    return flags;
 }
 
 static int find_open(struct call *call) {
@@ -86,7 +89,8 @@ static int find_open(struct call *call) {
 /* Of an address that is a path. */
 static int find_address(struct call *call) {
     if (!*call->texts[0]) return 0;
-    int error = walk_path(&call->caller, HERE, call->texts[0], END_NAMED, &call->spots[0]);
+    enum end end = asked_connects(call->asked->change) ? END_FOLLOWED : END_NAMED;
+    int error = walk_path(&call->caller, HERE, call->texts[0], end, &call->spots[0]);
     if (!error) call->spot_count = 1;
     return error;
 }
@@ -96,28 +100,47 @@ static int find(void *argument) {
     switch (call->asked->change) {
     case ALTERS_OPEN: return find_open(call);
     case BINDS:
-    case BINDS_BY_MEMORY: return find_address(call);
+    case BINDS_BY_MEMORY:
+    case CONNECTS:
+    case CONNECTS_BY_MEMORY: return find_address(call);
     default: return find_names(call);
     }
 }
 
 /* ---- what it says ---- */
 
+/* The caller's socket, and of what family it is. A thread may have a table of its own, so it
+ * is looked at. */
+static int hold_socket(struct call *call, int number, int *family) {
+    char path[64];
+    struct stat ours, theirs;
+    socklen_t size = sizeof *family;
+    call->socket = number;
+    call->held = process_file(call->caller.thread, number);
+    if (call->held < 0) return errno;
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)call->caller.thread, number);
+    if (fstat(call->held, &ours) != 0 || stat(path, &theirs) != 0 ||
+        ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev)
+        return EBADF;
+    return getsockopt(call->held, SOL_SOCKET, SO_DOMAIN, family, &size) == 0 ? 0 : errno;
+}
+
 /* The kernel takes the length as an int. */
 static int read_address(struct call *call, int socket, uint64_t at, int length) {
     const struct sockaddr_un *address = (const struct sockaddr_un *)&call->address;
-    call->socket = socket;
+    int family, error = hold_socket(call, socket, &family);
+    if (error) return error;
     if (length < 0 || (size_t)length > sizeof call->address) return EINVAL;
     call->address_length = (socklen_t)length;
-    int error = caller_bytes(&call->caller, at, &call->address, (size_t)length);
+    error = caller_bytes(&call->caller, at, &call->address, (size_t)length);
     if (error) return error;
-    if (length > (int)offsetof(struct sockaddr_un, sun_path) &&
+    if (family == AF_UNIX && length > (int)offsetof(struct sockaddr_un, sun_path) &&
         length <= (int)sizeof *address && address->sun_family == AF_UNIX)
         memcpy(call->texts[0], address->sun_path, sizeof address->sun_path);
     return 0;
 }
 
-/* bind of a 32-bit program: its arguments are in its memory. */
+/* bind or connect of a 32-bit program: its arguments are in its memory. */
 static int read_socketcall(struct call *call) {
     uint32_t words[BIND_WORDS];
     int error = caller_bytes(&call->caller, call->data->args[1], words, sizeof words);
@@ -133,9 +156,9 @@ static int read_path(struct call *call, int number, int path) {
 static int read_words(struct call *call) {
     const struct asked *asked = call->asked;
     const __u64 *args = call->data->args;
-    if (asked->change == BINDS)
+    if (asked->change == BINDS || asked->change == CONNECTS)
         return read_address(call, (int)args[0], args[1], (int)args[2]);
-    if (asked->change == BINDS_BY_MEMORY) return read_socketcall(call);
+    if (asked_addresses(asked->change)) return read_socketcall(call);
     if (asked_times(asked->deed) && !args[(int)asked->path]) {
         if (asked->directory == NONE || (int)args[(int)asked->directory] == AT_FDCWD)
             return EFAULT;
@@ -156,10 +179,10 @@ static uint64_t flags_of(const struct asked *asked, const struct seccomp_data *d
 static int hold(struct call *call) {
     const struct asked *asked = call->asked;
     int number = (int)call->data->args[0];
-    if (asked->change == ALTERS_OPEN && (number < 0 || only_looks(call, number)))
+    if (asked->change == ALTERS_OPEN && (number < 0 || flags_of_open(call, number) & O_PATH))
         return EBADF;
-    if (call->actor.is_alike && asked->change != BINDS && asked->change != BINDS_BY_MEMORY)
-        return 0;
+    if (asked_connects(asked->change)) call->flags = flags_of_open(call, call->socket);
+    if (call->actor.is_alike && !asked_addresses(asked->change)) return 0;
     const signed char at[] = {asked->directory, asked->to_directory};
     for (int i = 0; i < 2; i++)
         if (i == 0 || asked->to_path != NONE)
@@ -168,7 +191,8 @@ static int hold(struct call *call) {
 }
 
 void call_clear(struct call *call) {
-    *call = (struct call){.caller = {.root = -1, .from = {-1, -1}}, .actor = nobody, .file = -1};
+    *call = (struct call){.caller = {.root = -1, .from = {-1, -1}}, .actor = nobody,
+                          .held = -1, .file = -1};
 }
 
 int call_take(struct call *call, const struct asked *asked, const struct seccomp_data *data,
@@ -195,5 +219,6 @@ void call_leave(struct call *call) {
     for (size_t i = 0; i < call->spot_count; i++) spot_leave(&call->spots[i]);
     actor_leave(&call->actor);
     caller_leave(&call->caller);
+    if (call->held >= 0) close(call->held);
     if (call->file >= 0) close(call->file);
 }

@@ -21,6 +21,8 @@ struct call {
     struct sockaddr_storage address;
     socklen_t address_length;
     int socket; /* the number of it */
+    bool stays_inside; /* it connects to what the session itself serves, or not */
+    int held;   /* the socket itself; -1: the call is about none */
     int file;   /* what was opened; -1: nothing is to be handed over */
 };
 

@@ -35,6 +35,13 @@ const struct rule hidden_rule = {
     EPERM,
 };
 
+const struct rule unreachable_rule = {
+    "builtin:hidden",
+    "the session may not reach what listens there: its role hides it",
+    "go on without it, or ask a person for what is needed",
+    EACCES,
+};
+
 struct place {
     const char *path, *owners;
     size_t length, owners_length;
@@ -45,7 +52,8 @@ struct hidden {
     struct origin *origins;
     const char **shown;
     size_t count, origin_count;
-    size_t common; /* characters that all the places begin with */
+    size_t files;  /* so many of the places, the first, are of files as well as of sockets */
+    size_t common; /* characters that all of those begin with */
 };
 
 /* What programs add to the name of a file for another copy of it, beside it. */
@@ -119,13 +127,16 @@ struct hidden *hidden_prepare(struct hidden_given given, long filters) {
     reached_note();
     owner_prepare(filters);
     for (const char **text = given.places; *text; text++) add_place(&places, *text);
+    size_t files = places.length / sizeof(struct place);
+    for (const char **text = given.sockets; *text; text++) add_place(&places, *text);
     *hidden = (struct hidden){.shown = given.shown,
                               .places = (struct place *)places.data,
+                              .files = files,
                               .count = places.length / sizeof(struct place)};
     add_origins(&origins, hidden->places, hidden->count);
     hidden->origins = (struct origin *)origins.data;
     hidden->origin_count = origins.length / sizeof(struct origin);
-    for (size_t i = 0; i < hidden->count; i++)
+    for (size_t i = 0; i < files; i++)
         hidden->common = i ? in_common(hidden->places[0].path, hidden->places[i].path,
                                        hidden->common)
                            : hidden->places[0].length;
@@ -152,11 +163,10 @@ static bool is_shown(const struct hidden *hidden, const char *path, size_t most)
     return false;
 }
 
-/* The longest place that holds a path; 0: none does. */
-static size_t longest(const struct hidden *hidden, const char *path) {
+/* The longest of the first places that holds a path; 0: none does. */
+static size_t longest_of(const struct hidden *hidden, size_t count, const char *path) {
     size_t most = 0;
-    if (!hidden->count || strncmp(path, hidden->places[0].path, hidden->common) != 0) return 0;
-    for (size_t i = 0; i < hidden->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t length = length_within(path, &hidden->places[i]);
         if (length > most) most = length;
     }
@@ -164,7 +174,20 @@ static size_t longest(const struct hidden *hidden, const char *path) {
 }
 
 bool hidden_holds(const struct hidden *hidden, const char *path) {
-    return longest(hidden, path) > 0;
+    if (!hidden->files || strncmp(path, hidden->places[0].path, hidden->common) != 0)
+        return false;
+    return longest_of(hidden, hidden->files, path) > 0;
+}
+
+/* How many of the places a call is about: a socket is not to get another path either. */
+static size_t concerned(const struct hidden *hidden, const struct call *call) {
+    enum change change = call->asked->change;
+    bool is_of_sockets = change == LINKS || change == MOVES || asked_connects(change);
+    return is_of_sockets ? hidden->count : hidden->files;
+}
+
+static size_t longest(const struct hidden *hidden, const struct call *call, const char *path) {
+    return longest_of(hidden, concerned(hidden, call), path);
 }
 
 /* Whether a thread's program owns what the longest places are, each of them. */
@@ -269,7 +292,7 @@ static bool leaves(const struct hidden *hidden, const struct call *call, const c
         struct found found = find(call, &call->spots[i]);
         at = 0;
         while (stays && take_path(&found, &at, other, sizeof other))
-            stays = longest(hidden, other) == most && strncmp(other, path, most) == 0;
+            stays = longest(hidden, call, other) == most && strncmp(other, path, most) == 0;
         stays = stays && at;
         reached_leave(&found.reached);
     }
@@ -278,7 +301,7 @@ static bool leaves(const struct hidden *hidden, const struct call *call, const c
 
 static bool is_path_touched(const struct hidden *hidden, const struct call *call,
                             const struct spot *spot, const char *path) {
-    size_t most = longest(hidden, path);
+    size_t most = longest(hidden, call, path);
     if (spot->object >= 0 && S_ISCHR(spot->about.st_mode) && is_raw_path(path)) return true;
     if (!most) return call->asked->change == MOVES && is_above(hidden, path);
     return leaves(hidden, call, path, most) ||
@@ -295,7 +318,7 @@ static bool is_removed_touched(const struct hidden *hidden, const struct call *c
     if (!mounts_are_old(spot->object))
         return may_be_any(hidden, call, spot) &&
                !process_reads(call->caller.thread, &spot->about);
-    size_t most = longest(hidden, path);
+    size_t most = longest(hidden, call, path);
     return most && !is_owned(hidden, path, most, call->caller.thread);
 }
 
@@ -322,6 +345,8 @@ static bool is_about_names(const struct call *call) {
     case MOVES:
     case MAKES:
     case MAKES_DIRECTORY: return true;
+    case CONNECTS:
+    case CONNECTS_BY_MEMORY: return call->spot_count && call->spots[0].object >= 0;
     default: return false;
     }
 }

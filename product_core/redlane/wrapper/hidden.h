@@ -14,9 +14,10 @@ struct hidden;
 struct hidden_given {
     const char **places; /* OWNERS=PATH: names of programs between colons, a canonical path */
     const char **shown;  /* paths within those that are not hidden */
+    const char **sockets; /* as the first, of what is read and not connected to */
 };
 
-extern const struct rule hidden_rule;
+extern const struct rule hidden_rule, unreachable_rule; /* the second of sockets */
 
 /* `filters` hold the calls of the session's programs from its start. */
 struct hidden *hidden_prepare(struct hidden_given given, long filters);

@@ -13,6 +13,7 @@
 #include "bytes.h"
 #include "bounds.h"
 #include "complaint.h"
+#include "connecting.h"
 #include "crew.h"
 #include "domains.h"
 #include "doing.h"
@@ -40,7 +41,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST_LOOKS = 8, PATIENCE_SECONDS = 5 };
+enum { MOST_LOOKS = 8, PATIENCE_SECONDS = 5, CONNECTIONS = 2 };
 
 #define OVERLAY "overlay"
 
@@ -48,8 +49,8 @@ struct keeper {
     int listener, starts;
     const struct bounds *bounds;
     const struct daemon *daemon;
-    int most_waiting; /* at one end of pipes */
-    atomic_int waiting[2];
+    int most_waiting; /* at one end of pipes, and for connections */
+    atomic_int waiting[3];
     pthread_rwlock_t names;
 };
 
@@ -80,31 +81,41 @@ static void respond(const struct asking *asking, int value, int error) {
         continue;
 }
 
-/* The number that the caller has it by, or an errno below zero. Two steps: where one call
+/* The number that the caller has it by, or an errno below zero; 0 for a socket that takes
+ * the place of its own. Two steps: where one call
  * does both and this process is frozen in the middle of it, the kernel answers the caller
  * without the file. */
-static int hand_over(const struct asking *asking, int file, uint64_t flags) {
+static int hand_over(const struct asking *asking, int file, uint64_t flags, int place) {
     struct seccomp_notif_addfd handed = {.id = asking->id,
+                                         .flags = place < 0 ? 0 : SECCOMP_ADDFD_FLAG_SETFD,
                                          .srcfd = (uint32_t)file,
+                                         .newfd = place < 0 ? 0 : (uint32_t)place,
                                          .newfd_flags = flags & O_CLOEXEC};
     int number;
     do number = ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &handed);
     while (number < 0 && errno == EINTR);
-    return number < 0 ? -errno : number;
+    if (number < 0) return -errno;
+    return place < 0 ? number : 0;
 }
 
-/* A third of the threads each may wait for others to open the one end of a pipe or the other:
- * these will, by the rest. */
+typedef int deed_that_waits(struct call *, bool (*)(const void *), const void *);
+
+/* A fourth of the threads each may wait for others to open the one end of a pipe or the other,
+ * or to take a connection: these will, by the rest. */
+static int wait_for(struct keeper *keeper, int what, int full, deed_that_waits *deed,
+                    struct call *call, const struct asking *asking) {
+    int error = full;
+    if (atomic_fetch_add(&keeper->waiting[what], 1) < keeper->most_waiting)
+        error = deed(call, is_wanted, asking);
+    atomic_fetch_sub(&keeper->waiting[what], 1);
+    return error;
+}
+
 static int open_file(struct keeper *keeper, struct call *call, const struct asking *asking) {
     const struct spot *spot = &call->spots[0];
     bool is_pipe = spot->object >= 0 && S_ISFIFO(spot->about.st_mode);
-    atomic_int *waiting = &keeper->waiting[call_reads(call)];
-    int error = ENFILE;
     if (!is_pipe) return opening_do(call, is_wanted, asking);
-    if (atomic_fetch_add(waiting, 1) < keeper->most_waiting)
-        error = opening_do(call, is_wanted, asking);
-    atomic_fetch_sub(waiting, 1);
-    return error;
+    return wait_for(keeper, call_reads(call), ENFILE, opening_do, call, asking);
 }
 
 static struct timespec in_some_seconds(void) {
@@ -121,6 +132,8 @@ static int act(struct keeper *keeper, struct call *call, const struct asking *as
     if (!is_asking(asking)) return EINTR; /* what was read may have been another's */
     if (call->asked->change == OPENS) return open_file(keeper, call, asking);
     if (call->asked->deed == BIND) return binding_do(call); /* they are held */
+    if (call->asked->deed == CONNECT)
+        return wait_for(keeper, CONNECTIONS, EAGAIN, connecting_do, call, asking);
     if (pthread_rwlock_timedrdlock(&keeper->names, &until) != 0) return EBUSY;
     int error = doing_do(call);
     pthread_rwlock_unlock(&keeper->names);
@@ -168,7 +181,7 @@ static bool read_at_once(const struct asking *asking, const struct seccomp_notif
     if (!hidden || !reading_is(asked, data)) return false;
     int error = reading_open(hidden, asked, data, asking->thread, &file);
     if (error == READING_UNSURE) return false;
-    int number = error ? -error : hand_over(asking, file, data->args[(int)asked->flags]);
+    int number = error ? -error : hand_over(asking, file, data->args[(int)asked->flags], NONE);
     if (!error) close(file); /* before the caller goes on, as ever */
     respond(asking, number < 0 ? 0 : number, number < 0 ? -number : 0);
     return true;
@@ -188,10 +201,12 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
         else call_clear(&call);
         if (!error) error = bounds_judge(&call, keeper->bounds, &judgement);
         if (!error) error = act(keeper, &call, &asking);
+        if (error == CONNECTING_OUTSIDE) judgement.rule = &unreachable_rule;
         if (is_held) pthread_rwlock_unlock(&keeper->names);
         again = has_changed(&call, error) && looks + 1 < MOST_LOOKS;
         if (judgement.rule) refuse_call(&asking, &call, &judgement);
-        int number = call.file < 0 ? -error : hand_over(&asking, call.file, call.flags);
+        int place = asked->deed == CONNECT ? call.socket : NONE;
+        int number = call.file < 0 ? -error : hand_over(&asking, call.file, call.flags, place);
         call_leave(&call); /* before the caller goes on: it may be what keeps it busy */
         if (!judgement.rule && !again)
             respond(&asking, number < 0 ? 0 : number, number < 0 ? -number : 0);
@@ -303,7 +318,7 @@ int keeper_start(int listener, const struct bounds *bounds, const struct daemon 
                               .starts = ends[0],
                               .bounds = bounds,
                               .daemon = daemon,
-                              .most_waiting = crew_most() / 3};
+                              .most_waiting = crew_most() / 4};
     pthread_rwlock_init(&keeper->names, NULL);
     actor_prepare();
     proc_prepare(owners);

@@ -226,9 +226,7 @@ static bool is_closed(long id, pid_t thread) {
            (apart_is(thread) || !are_alike(id, thread));
 }
 
-/* Whether a process is one of the session: it descends from this one, and does not act for
- * it. */
-static bool is_below_us(long id) {
+bool proc_is_below_us(long id) {
     struct process process = {.parent = id};
     if (are_alike(id, redlane_run)) return false;
     for (int depth = 0; depth < MOST_ANCESTORS && process.parent > 1; depth++) {
@@ -247,7 +245,7 @@ bool proc_is_open_to(int directory, pid_t thread, bool is_bound) {
         read_status_at(directory, "../status", &there))
         is_open = is_own(there.data, thread, shown == OURS) ||
                   (!is_bound && shown == OURS &&
-                   is_below_us(number_of(there.data, "\nTgid:")) &&
+                   proc_is_below_us(number_of(there.data, "\nTgid:")) &&
                    !is_closed(number_of(there.data, "\nTgid:"), thread)) ||
                   (!is_bound && shown == BELOW_US && !mounts_are_old(directory));
     free(there.data);

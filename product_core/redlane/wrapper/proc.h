@@ -28,6 +28,10 @@ bool proc_is_process(int directory);
  * traces. */
 bool proc_is_own(int directory, pid_t thread);
 
+/* Whether a process is one of the session: it descends from this one, and does not act for
+ * it. */
+bool proc_is_below_us(long id);
+
 /* Whether what the links of a directory of a /proc stand for is open to a thread: a process
  * of the session, or, for one that `is_bound`, its own. */
 bool proc_is_open_to(int directory, pid_t thread, bool is_bound);

@@ -15,11 +15,13 @@
  *     --top PATH       a place that is not given away by its name
  *     --hidden OWNERS=PATH  what it may not read, but by programs of these names
  *     --shown PATH     within those what it may
+ *     --unreachable OWNERS=PATH  Unix sockets that none but those connect to
  *     --namespaces deny     it enters none
  *     --boundary none  nothing but its place in the tree binds the session
  *     --judged yes     COMMAND is a shell whose own command has been judged */
 #define _GNU_SOURCE
 #include "bytes.h"
+#include "connecting.h"
 #include "execs.h"
 #include "filtered.h"
 #include "keeper.h"
@@ -44,8 +46,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GRACE_MILLISECONDS = 500, KILL_MILLISECONDS = 5000, LOOK_MILLISECONDS = 20 };
-enum { MOST_FILES = 65536 };
+enum { GRACE_MILLISECONDS = 500, KILL_MILLISECONDS = 5000, LOOK_MILLISECONDS = 20, FILES = 65536 };
 
 struct session {
     const char *socket, *id, *filter, *owners;
@@ -88,15 +89,15 @@ static bool take_path(struct session *session, const char *option, const char *p
     else if (strcmp(option, "--top") == 0) add_word(session->places.tops, path);
     else if (strcmp(option, "--hidden") == 0) add_word(session->hidden.places, path);
     else if (strcmp(option, "--shown") == 0) add_word(session->hidden.shown, path);
+    else if (strcmp(option, "--unreachable") == 0) add_word(session->hidden.sockets, path);
     else return false;
     return true;
 }
 
 static void parse(struct session *session, int argc, char **argv) {
     session->kept = words_for(argc);
-    session->places =
-        (struct places_given){words_for(argc), words_for(argc), words_for(argc)};
-    session->hidden = (struct hidden_given){words_for(argc), words_for(argc)};
+    session->places = (struct places_given){words_for(argc), words_for(argc), words_for(argc)};
+    session->hidden = (struct hidden_given){words_for(argc), words_for(argc), words_for(argc)};
     char **word = argv[0] ? argv + 1 : argv;
     for (; *word && strcmp(*word, "--") != 0; word += 2) {
         if (!word[1])
@@ -123,7 +124,7 @@ static void parse(struct session *session, int argc, char **argv) {
     session->is_placed = *session->places.writable != NULL;
     session->asks.places = session->is_placed;
     session->asks.files = session->is_placed || session->kept_count;
-    session->asks.reads = *session->hidden.places != NULL;
+    session->asks.reads = *session->hidden.places || *session->hidden.sockets;
 }
 
 static void take_filter(struct session *session) {
@@ -147,7 +148,7 @@ static void raise_files(struct session *session) {
     if (getrlimit(RLIMIT_NOFILE, &session->files) != 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
     most = session->files;
-    most.rlim_cur = most.rlim_max < MOST_FILES ? most.rlim_max : MOST_FILES;
+    most.rlim_cur = most.rlim_max < FILES ? most.rlim_max : FILES;
     if (most.rlim_cur > session->files.rlim_cur) setrlimit(RLIMIT_NOFILE, &most);
 }
 
@@ -214,6 +215,7 @@ static void hand_over(struct session *session) {
     if (listener < 0 || session->is_supervised) return;
     if (!session->asks.files && !session->asks.reads) return;
     session->bounds.kept = kept_prepare(session->kept, session->kept_count);
+    connecting_prepare(session->kept, session->kept_count);
     if (session->is_placed)
         session->bounds.places = places_prepare(session->places, &session->daemon);
     if (session->asks.reads) {

@@ -29,6 +29,7 @@ _UNITS = {
     "redlane-run": (
         *("supervisor", "filtered", "leash"),
         *("asked", "keeper", "bounds", "call", "actor", "doing", "opening", "binding"),
+        "connecting",
         *("domains", "kept", "table", "places", "reached", "walk", "proc", "mounts"),
         *("devices", "hidden", "owner", "reading", "apart", "peeking", "pipes"),
         *("crew", "file"),

@@ -1,0 +1,13 @@
+/* Connects a socket in its caller's place. */
+#pragma once
+
+#include "call.h"
+
+/* Of the paths that are kept, those of sockets are Redlane's own. */
+void connecting_prepare(const char *const *kept, size_t count);
+
+enum { CONNECTING_OUTSIDE = -1 };
+
+/* An errno, 0 for success; CONNECTING_OUTSIDE for a call that is to stay inside of the
+ * session, and does not. A file of the call is to take the place of its socket. */
+int connecting_do(struct call *call, bool (*is_wanted)(const void *), const void *about);
