@@ -219,13 +219,15 @@ def _bounds(calls: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hidden(entries: Sequence[str], around: "Surroundings") -> Iterator[str]:
-    from redlane.contexts.syscall.surroundings import named  # noqa: PLC0415
+    from redlane.contexts.syscall.surroundings import named, unreachable  # noqa: PLC0415
     from redlane.policies.secrets import OWNERS  # noqa: PLC0415
 
     hidden = named(entries, around)
     yield from ("--owners", ":".join(OWNERS))
-    for place in hidden.places:
-        yield from ("--hidden", f"{':'.join(sorted(place.owners))}={place.path}")
+    reached = unreachable(entries, around)
+    for option, places in (("--hidden", hidden.places), ("--unreachable", reached)):
+        for place in places:
+            yield from (option, f"{':'.join(sorted(place.owners))}={place.path}")
     for path in hidden.shown:
         yield from ("--shown", path)
 

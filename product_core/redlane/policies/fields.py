@@ -193,8 +193,8 @@ ROLE = _table(
         "hidden",
         Kind.STRINGS,
         "places that sessions may not read: paths, `~`, `.`, `@keys`, `@cloud`, "
-        "`@tokens`, `@browsers`, `@passwords`; with `!` in front, a place within that "
-        "they may",
+        "`@tokens`, `@browsers`, `@passwords`, and sockets that they may not connect "
+        "to: `@services`; with `!` in front, a place within that they may",
     ),
     Field(
         "boundary",

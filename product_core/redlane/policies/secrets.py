@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from redlane.policies.places import EXCEPT
 
-__all__ = ["OWNERS", "SECRETS", "Hiding", "Secret"]
+__all__ = ["OWNERS", "SECRETS", "SOCKETS", "Hiding", "Secret"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +113,91 @@ SECRETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
                 ),
             ),
         ),
+        "@services": (),
     }
 )
 """Places by a name; one with `!` in front, within another, may be read all the same."""
 
+_RUN = "/run/user/{uid}"
+
+SOCKETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
+    {
+        "@keys": (
+            Secret(
+                (f"{_RUN}/gnupg",),
+                (
+                    *("gpg", "gpgsm", "gpg-agent", "gpgconf", "keyboxd"),
+                    *("scdaemon", "ssh", "ssh-add"),
+                ),
+            ),
+            Secret(
+                (
+                    *("{agent}", f"{_RUN}/keyring/ssh", f"{_RUN}/gcr/ssh"),
+                    *(f"{_RUN}/ssh-agent.socket", f"{_RUN}/openssh_agent"),
+                ),
+                ("ssh", "ssh-add", "ssh-keygen"),
+            ),
+        ),
+        "@passwords": (Secret((f"{_RUN}/keyring", f"{_RUN}/kwalletd5.socket")),),
+        "@services": (
+            Secret(
+                (
+                    *("/run/docker.sock", "/run/buildkit", "/run/containerd"),
+                    *("/run/crio", "/run/podman", f"{_RUN}/docker.sock"),
+                    *(f"{_RUN}/podman", "~/.docker/run", "~/.docker/desktop"),
+                    *("~/.colima", "~/.orbstack/run", "~/.rd/docker.sock"),
+                ),
+                (
+                    *("docker", "docker-buildx", "docker-compose"),
+                    *("podman", "buildah", "skopeo", "nerdctl", "ctr", "crictl"),
+                ),
+            ),
+            Secret(
+                (
+                    *("/run/lxd.socket", "/var/lib/lxd/unix.socket"),
+                    "/var/snap/lxd/common/lxd/unix.socket",
+                    *("/run/incus", "/var/lib/incus/unix.socket"),
+                ),
+                ("lxc", "incus"),
+            ),
+            Secret(("/run/libvirt", f"{_RUN}/libvirt"), ("virsh",)),
+            Secret(
+                (
+                    *("/run/dbus", f"{_RUN}/bus", f"{_RUN}/at-spi"),
+                    *("/run/systemd/private", f"{_RUN}/systemd"),
+                    *("/run/systemd/machine", "/run/systemd/io.systemd.Manager"),
+                ),
+                (
+                    *("systemctl", "loginctl", "hostnamectl", "timedatectl"),
+                    *("localectl", "resolvectl", "networkctl", "notify-send"),
+                    *("gh", "git-credential-libsecret"),
+                ),
+            ),
+            Secret(("/run/snapd.socket",), ("snap",)),
+            Secret(
+                (
+                    *("/tmp/tmux-{uid}", "/run/screen", f"{_RUN}/zellij"),  # noqa: S108  # theirs
+                    *(f"{_RUN}/emacs", "/tmp/emacs{uid}", f"{_RUN}/wezterm"),  # noqa: S108  # theirs
+                    *("/tmp/.X11-unix", f"{_RUN}/wayland-0", f"{_RUN}/wayland-1"),  # noqa: S108  # theirs
+                )
+            ),
+        ),
+    }
+)
+"""Unix sockets by the same names, of which nothing is read.
+
+What listens there does what it is asked to outside of every session, or shows what is
+secret. An owner is asked about by its command line. `{uid}` is the user, `{agent}` is
+where their SSH agent is said to listen.
+"""
+
 OWNERS: tuple[str, ...] = tuple(
-    sorted({owner for each in chain(*SECRETS.values()) for owner in each.owners})
+    sorted(
+        {
+            owner
+            for each in chain(*SECRETS.values(), *SOCKETS.values())
+            for owner in each.owners
+        }
+    )
 )
 """The names of all programs that own something."""

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,9 +12,9 @@ from redlane.engine.hiding import Hidden, HiddenPlace
 from redlane.engine.places import Places, is_within
 from redlane.errors import RedlaneError
 from redlane.policies.places import EXCEPT, MOVED_BY, PLACES
-from redlane.policies.secrets import SECRETS, Secret
+from redlane.policies.secrets import SECRETS, SOCKETS, Secret
 
-__all__ = ["Surroundings", "concealed", "named", "resolved"]
+__all__ = ["Surroundings", "concealed", "named", "resolved", "unreachable"]
 
 
 _COPIES = ("", ".lock", ".new", ".bak", ".old", "~")
@@ -29,17 +30,22 @@ class Surroundings:
     temporary: str | None = None
     moved: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Where directories of the home are instead."""
+    agent: str | None = None
+    """Where an SSH agent listens."""
 
     @classmethod
     def of_this_process(cls) -> "Surroundings":
         """Those of the calling process."""
-        home, temporary = (os.environ.get(each, "") for each in ("HOME", "TMPDIR"))
+        home, temporary, agent = (
+            os.environ.get(each, "") for each in ("HOME", "TMPDIR", "SSH_AUTH_SOCK")
+        )
         home = home if home.startswith("/") else os.fspath(Path("~").expanduser())
         return cls(
             home,
             _working_directory(),
             temporary if temporary.startswith("/") else None,
             MappingProxyType(dict(_moved(home))),
+            agent if agent.startswith("/") else None,
         )
 
 
@@ -115,6 +121,19 @@ def named(entries: Sequence[str], around: Surroundings) -> Hidden:
                 else:
                     places += (HiddenPlace(each, owners) for each in paths)
     return Hidden(tuple(dict.fromkeys(places)), tuple(dict.fromkeys(shown)))
+
+
+def unreachable(
+    entries: Sequence[str], around: Surroundings
+) -> tuple[HiddenPlace, ...]:
+    """The Unix sockets that a session does not connect to, besides what is hidden."""
+    found: list[HiddenPlace] = []
+    values = {"uid": os.geteuid(), "agent": around.agent or ""}
+    for secret in chain(*(SOCKETS.get(each, ()) for each in entries)):
+        owners = frozenset(secret.owners)
+        for place in filter(None, (each.format(**values) for each in secret.places)):
+            found += (HiddenPlace(each, owners) for each in _both(place, around))
+    return tuple(dict.fromkeys(found))
 
 
 def _both(place: str, around: Surroundings) -> Iterator[str]:
