@@ -14,14 +14,12 @@
 #include "proc.h"
 #include "processes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -117,44 +115,8 @@ static bool stays_inside(int file) {
 static bool is_name(const struct call *call) {
     const struct sockaddr_un *address = (const struct sockaddr_un *)&call->address;
     return !call->spot_count && option_of(call->held, SO_DOMAIN) == AF_UNIX &&
-           address->sun_family == AF_UNIX &&
+           address->sun_family == AF_UNIX && call->address_length <= sizeof *address &&
            call->address_length > offsetof(struct sockaddr_un, sun_path);
-}
-
-/* The number of the socket that listens by a name; 0: there is none. */
-static ino_t listener_of(const struct call *call) {
-    enum { LISTENS = 0x10000 };
-    const struct sockaddr_un *address = (const struct sockaddr_un *)&call->address;
-    size_t length = call->address_length - offsetof(struct sockaddr_un, sun_path);
-    char name[sizeof address->sun_path + 1] = "", *line = NULL;
-    unsigned long flags, number, found = 0;
-    FILE *sockets = fopen("/proc/net/unix", "re");
-    for (size_t i = 0; i < length && i < sizeof address->sun_path; i++)
-        name[i] = address->sun_path[i] ? address->sun_path[i] : '@';
-    for (size_t room = 0; sockets && !found && getline(&line, &room, sockets) > 0;) {
-        int at = 0;
-        line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, "%*s %*x %*x %lx %*x %*x %lu %n", &flags, &number, &at) == 2 && at &&
-            flags & LISTENS && strcmp(line + at, name) == 0)
-            found = number;
-    }
-    free(line);
-    if (sockets) fclose(sockets);
-    return found;
-}
-
-/* Whether who began to listen by a name is dead, and a program of the session goes on. */
-static bool is_served_inside(const struct call *call, int file) {
-    struct stat about = {0};
-    bool is_inside = false;
-    if (fstat(file, &about) != 0 || !(about.st_ino = listener_of(call))) return false;
-    DIR *each = opendir("/proc");
-    for (struct dirent *entry; each && !is_inside && (entry = readdir(each));) {
-        pid_t process = atoi(entry->d_name);
-        is_inside = process > 0 && proc_is_below_us(process) && process_has(process, &about);
-    }
-    if (each) closedir(each);
-    return is_inside;
 }
 
 /* Whether Landlock would keep the caller from a name of others. A socket in a network of the
@@ -254,8 +216,7 @@ static int connect_inside(struct call *call, bool (*is_wanted)(const void *),
     if (file < 0) return errno;
     struct connecting to = connecting_of(call, file);
     error = connect_to(&call->actor, &to, is_wanted, about);
-    if (!error && !stays_inside(file) && !(is_name(call) && is_served_inside(call, file)))
-        error = CONNECTING_OUTSIDE;
+    if (!error && !stays_inside(file)) error = CONNECTING_OUTSIDE;
     if (error) close(file);
     else call->file = file;
     return error;
@@ -297,8 +258,11 @@ static void number_as_caller(const struct call *call) {
 }
 
 int connecting_do(struct call *call, bool (*is_wanted)(const void *), const void *about) {
-    if (call->spot_count && call->spots[0].object < 0) return ENOENT;
-    if (call->spot_count && is_own(&call->spots[0].about))
+    const struct spot *spot = &call->spots[0];
+    if (call->spot_count && spot->object < 0) return ENOENT;
+    if (call->spot_count && *spot->name && *spot->end && !S_ISDIR(spot->about.st_mode))
+        return ENOTDIR;
+    if (call->spot_count && is_own(&spot->about))
         return connect_own(call, is_wanted, about);
     if (call->stays_inside) return connect_inside(call, is_wanted, about);
     if (is_name_in_question(call)) {

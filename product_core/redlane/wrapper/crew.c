@@ -58,7 +58,7 @@ static void await(sem_t *semaphore) {
 static void *serve(void *nothing);
 
 /* Signals are for the main thread; that a reader has gone is an error, and no signal. */
-static bool start(void *(*part)(void *)) {
+bool crew_add(void *(*part)(void *), void *about) {
     pthread_attr_t attributes;
     pthread_t thread;
     sigset_t all, before;
@@ -67,7 +67,7 @@ static bool start(void *(*part)(void *)) {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_started = pthread_create(&thread, &attributes, part, NULL) == 0;
+    bool is_started = pthread_create(&thread, &attributes, part, about) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return is_started;
@@ -77,7 +77,7 @@ static void add_thread(void) {
     if (atomic_load(&threads) >= most_threads) return;
     atomic_fetch_add(&threads, 1);
     atomic_fetch_add(&idle, 1);
-    if (start(serve)) return;
+    if (crew_add(serve, NULL)) return;
     atomic_fetch_sub(&threads, 1);
     atomic_fetch_sub(&idle, 1);
 }
@@ -154,6 +154,6 @@ void crew_start(const struct crew_work *given) {
         refuse("the session cannot be supervised: no threads");
     /* Some at once: there may be no room for more processes later. */
     for (int i = 0; i < FEWEST_THREADS; i++) add_thread();
-    if (!atomic_load(&threads) || !start(watch))
+    if (!atomic_load(&threads) || !crew_add(watch, NULL))
         refuse("the session cannot be supervised: no thread");
 }

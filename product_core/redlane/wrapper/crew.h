@@ -16,5 +16,7 @@ struct crew_work {
 
 /* How many there may be at once. */
 int crew_most(void);
+/* Has a thread of its own do what may wait for long; false: there is none to be had. */
+bool crew_add(void *(*part)(void *), void *about);
 /* `work` has to stay. */
 void crew_start(const struct crew_work *work);

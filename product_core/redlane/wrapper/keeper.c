@@ -41,7 +41,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST_LOOKS = 8, PATIENCE_SECONDS = 5, CONNECTIONS = 2 };
+enum { MOST_LOOKS = 8, PATIENCE_SECONDS = 5 };
+enum { FEW_CONNECTIONS = 8, MOST_CONNECTIONS = 4096 };
 
 #define OVERLAY "overlay"
 
@@ -49,8 +50,8 @@ struct keeper {
     int listener, starts;
     const struct bounds *bounds;
     const struct daemon *daemon;
-    int most_waiting; /* at one end of pipes, and for connections */
-    atomic_int waiting[3];
+    int most_waiting; /* at one end of pipes */
+    atomic_int waiting[2], connections;
     pthread_rwlock_t names;
 };
 
@@ -98,24 +99,18 @@ static int hand_over(const struct asking *asking, int file, uint64_t flags, int 
     return place < 0 ? number : 0;
 }
 
-typedef int deed_that_waits(struct call *, bool (*)(const void *), const void *);
-
-/* A fourth of the threads each may wait for others to open the one end of a pipe or the other,
- * or to take a connection: these will, by the rest. */
-static int wait_for(struct keeper *keeper, int what, int full, deed_that_waits *deed,
-                    struct call *call, const struct asking *asking) {
-    int error = full;
-    if (atomic_fetch_add(&keeper->waiting[what], 1) < keeper->most_waiting)
-        error = deed(call, is_wanted, asking);
-    atomic_fetch_sub(&keeper->waiting[what], 1);
-    return error;
-}
-
+/* A third of the threads each may wait for others to open the one end of a pipe or the other:
+ * these will, by the rest. */
 static int open_file(struct keeper *keeper, struct call *call, const struct asking *asking) {
     const struct spot *spot = &call->spots[0];
     bool is_pipe = spot->object >= 0 && S_ISFIFO(spot->about.st_mode);
+    atomic_int *waiting = &keeper->waiting[call_reads(call)];
+    int error = ENFILE;
     if (!is_pipe) return opening_do(call, is_wanted, asking);
-    return wait_for(keeper, call_reads(call), ENFILE, opening_do, call, asking);
+    if (atomic_fetch_add(waiting, 1) < keeper->most_waiting)
+        error = opening_do(call, is_wanted, asking);
+    atomic_fetch_sub(waiting, 1);
+    return error;
 }
 
 static struct timespec in_some_seconds(void) {
@@ -132,8 +127,7 @@ static int act(struct keeper *keeper, struct call *call, const struct asking *as
     if (!is_asking(asking)) return EINTR; /* what was read may have been another's */
     if (call->asked->change == OPENS) return open_file(keeper, call, asking);
     if (call->asked->deed == BIND) return binding_do(call); /* they are held */
-    if (call->asked->deed == CONNECT)
-        return wait_for(keeper, CONNECTIONS, EAGAIN, connecting_do, call, asking);
+    if (call->asked->deed == CONNECT) return connecting_do(call, is_wanted, asking);
     if (pthread_rwlock_timedrdlock(&keeper->names, &until) != 0) return EBUSY;
     int error = doing_do(call);
     pthread_rwlock_unlock(&keeper->names);
@@ -213,6 +207,40 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
     }
 }
 
+/* A connection, in a thread of its own. */
+struct apart {
+    struct keeper *keeper;
+    struct seccomp_notif notification;
+    const struct asked *asked;
+};
+
+static void *keep_apart(void *about) {
+    struct apart *apart = about;
+    actor_prepare_thread();
+    keep(apart->keeper, &apart->notification, apart->asked);
+    atomic_fetch_sub(&apart->keeper->connections, 1);
+    free(apart);
+    return NULL;
+}
+
+/* Connections may each take minutes, and nobody else is to wait for them: a few are made by
+ * the threads that do everything else. */
+static void keep_connection(struct keeper *keeper, const struct seccomp_notif *notification,
+                            const struct asked *asked) {
+    const struct asking asking = {keeper, notification->id, (pid_t)notification->pid};
+    int before = atomic_fetch_add(&keeper->connections, 1);
+    if (before < FEW_CONNECTIONS) {
+        keep(keeper, notification, asked);
+    } else {
+        struct apart *apart = allocate(sizeof *apart);
+        *apart = (struct apart){keeper, *notification, asked};
+        if (before < MOST_CONNECTIONS && crew_add(keep_apart, apart)) return;
+        free(apart);
+        respond(&asking, 0, EAGAIN);
+    }
+    atomic_fetch_sub(&keeper->connections, 1);
+}
+
 /* The kernel does what the caller asks for; or it fails. */
 static void let_go_on(const struct asking *asking, int error) {
     struct seccomp_notif_resp answer = {.id = asking->id,
@@ -284,6 +312,8 @@ static void take(void *about, const void *call) {
     case DEPARTS: let_depart(&asking, data, asked->deed); break;
     case BECOMES: let_become(&asking); break;
     case LOOKS_INTO: let_look_into(&asking, data, asked); break;
+    case CONNECTS:
+    case CONNECTS_BY_MEMORY: keep_connection(keeper, notification, asked); break;
     default: keep(keeper, notification, asked);
     }
 }
@@ -318,7 +348,7 @@ int keeper_start(int listener, const struct bounds *bounds, const struct daemon 
                               .starts = ends[0],
                               .bounds = bounds,
                               .daemon = daemon,
-                              .most_waiting = crew_most() / 4};
+                              .most_waiting = crew_most() / 3};
     pthread_rwlock_init(&keeper->names, NULL);
     actor_prepare();
     proc_prepare(owners);

@@ -64,33 +64,18 @@ static bool reads_by(pid_t thread, int number, const struct stat *about) {
     return reads;
 }
 
-static bool has_by_any(pid_t thread, int number, const struct stat *about) {
-    (void)thread, (void)number, (void)about;
-    return true;
-}
-
-/* Whether a thread has a file by a descriptor for which more is true. */
-static bool has(pid_t thread, const struct stat *about,
-                bool (*more)(pid_t, int, const struct stat *)) {
+bool process_reads(pid_t thread, const struct stat *about) {
     char path[64];
     struct stat found;
-    bool is_it = false;
+    bool reads = false;
     snprintf(path, sizeof path, "/proc/%ld/fd", (long)thread);
     DIR *each = opendir(path);
-    for (struct dirent *entry; each && !is_it && (entry = readdir(each));)
-        is_it = fstatat(dirfd(each), entry->d_name, &found, 0) == 0 &&
+    for (struct dirent *entry; each && !reads && (entry = readdir(each));)
+        reads = fstatat(dirfd(each), entry->d_name, &found, 0) == 0 &&
                 found.st_ino == about->st_ino && found.st_dev == about->st_dev &&
-                more(thread, atoi(entry->d_name), about);
+                reads_by(thread, atoi(entry->d_name), about);
     if (each) closedir(each);
-    return is_it;
-}
-
-bool process_has(pid_t thread, const struct stat *about) {
-    return has(thread, about, has_by_any);
-}
-
-bool process_reads(pid_t thread, const struct stat *about) {
-    return has(thread, about, reads_by);
+    return reads;
 }
 
 /* How many filters hold a thread's system calls; -1 when that cannot be told. */

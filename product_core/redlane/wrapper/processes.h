@@ -24,8 +24,7 @@ struct processes {
 long process_of(long thread);
 /* A copy of what a thread has by a number; -1 and errno when there is none. */
 int process_file(pid_t thread, int number);
-/* Whether a thread has a descriptor of a file, and whether it can read by it. */
-bool process_has(pid_t thread, const struct stat *about);
+/* Whether a thread can read a file by a descriptor that it has. */
 bool process_reads(pid_t thread, const struct stat *about);
 long process_filters(long thread);
 long process_call(long thread);
