@@ -1,12 +1,13 @@
 """What a role hides from its sessions: how that is written, and meant."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from redlane.contexts.syscall.content import SystemCallContent
 from redlane.contexts.syscall.owners import PROGRAM, Programs
-from redlane.contexts.syscall.surroundings import Surroundings, concealed
+from redlane.contexts.syscall.surroundings import Surroundings, concealed, unreachable
 from redlane.engine.builtins import first_builtin
 from redlane.engine.hiding import CONCEALED, Hidden, HiddenPlace
 from redlane.model.content import SystemCall
@@ -175,3 +176,19 @@ def test_session_that_no_filter_holds_is_refused_a_role_that_hides() -> None:
     held = Session("a", "r", root_pid=1, filtered=())
     assert "hides" in why_not_held(Session("a", "r", root_pid=1), ruleset)
     assert why_not_held(held, ruleset) == ""
+
+
+def test_sockets_of_services_are_those_of_who_starts_the_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/elsewhere")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/agents/mine")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///docks/mine")
+    around, uid = Surroundings.of_this_process(), os.geteuid()
+    found = {each.path: each.owners for each in unreachable(["@services"], around)}
+    for path in (f"/run/user/{uid}/bus", "/elsewhere/bus", f"/tmp/tmux-{uid}"):
+        assert os.path.realpath(path) in found
+    assert "docker" in found["/docks/mine"]
+    keys = {each.path: each.owners for each in unreachable(["@keys"], around)}
+    assert keys["/agents/mine"] == {"ssh", "ssh-add", "ssh-keygen"}
+    assert not unreachable(["~/.ssh", "!@services"], around)

@@ -118,7 +118,7 @@ SECRETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
 )
 """Places by a name; one with `!` in front, within another, may be read all the same."""
 
-_RUN = "/run/user/{uid}"
+_RUN = "{run}"
 
 SOCKETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
     {
@@ -134,6 +134,7 @@ SOCKETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
                 (
                     *("{agent}", f"{_RUN}/keyring/ssh", f"{_RUN}/gcr/ssh"),
                     *(f"{_RUN}/ssh-agent.socket", f"{_RUN}/openssh_agent"),
+                    *("~/.1password/agent.sock", f"{_RUN}/p11-kit"),
                 ),
                 ("ssh", "ssh-add", "ssh-keygen"),
             ),
@@ -142,8 +143,14 @@ SOCKETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
         "@services": (
             Secret(
                 (
-                    *("/run/docker.sock", "/run/buildkit", "/run/containerd"),
-                    *("/run/crio", "/run/podman", f"{_RUN}/docker.sock"),
+                    *(
+                        "{docker}",
+                        "/run/docker.sock",
+                        "/run/buildkit",
+                        "/run/containerd",
+                    ),
+                    *("/run/docker/containerd", "/run/cri-dockerd.sock"),
+                    *("/run/k3s", "/run/crio", "/run/podman", f"{_RUN}/docker.sock"),
                     *(f"{_RUN}/podman", "~/.docker/run", "~/.docker/desktop"),
                     *("~/.colima", "~/.orbstack/run", "~/.rd/docker.sock"),
                 ),
@@ -187,8 +194,8 @@ SOCKETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
 """Unix sockets by the same names, of which nothing is read.
 
 What listens there does what it is asked to outside of every session, or shows what is
-secret. An owner is asked about by its command line. `{uid}` is the user, `{agent}` is
-where their SSH agent is said to listen.
+secret. An owner is asked about by its command line. `{uid}` is the user, `{run}` their
+directory below /run/user, `{agent}` and `{docker}` are where those are said to listen.
 """
 
 OWNERS: tuple[str, ...] = tuple(

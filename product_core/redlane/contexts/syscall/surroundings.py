@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 
@@ -30,22 +30,20 @@ class Surroundings:
     temporary: str | None = None
     moved: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Where directories of the home are instead."""
-    agent: str | None = None
-    """Where an SSH agent listens."""
+    listening: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Where services listen, as the person's variables say."""
 
     @classmethod
     def of_this_process(cls) -> "Surroundings":
         """Those of the calling process."""
-        home, temporary, agent = (
-            os.environ.get(each, "") for each in ("HOME", "TMPDIR", "SSH_AUTH_SOCK")
-        )
+        home, temporary = (os.environ.get(each, "") for each in ("HOME", "TMPDIR"))
         home = home if home.startswith("/") else os.fspath(Path("~").expanduser())
         return cls(
             home,
             _working_directory(),
             temporary if temporary.startswith("/") else None,
             MappingProxyType(dict(_moved(home))),
-            agent if agent.startswith("/") else None,
+            MappingProxyType(dict(_listening())),
         )
 
 
@@ -55,6 +53,18 @@ def _moved(home: str) -> Iterator[tuple[str, str]]:
         path = os.environ.get(variable, "")
         if path.startswith("/") and not is_within(home, os.path.realpath(path)):
             yield place, path
+
+
+def _listening() -> Iterator[tuple[str, str]]:
+    """The directory for sockets, and some that lie elsewhere."""
+    for name, variable in (
+        ("run", "XDG_RUNTIME_DIR"),
+        ("agent", "SSH_AUTH_SOCK"),
+        ("docker", "DOCKER_HOST"),
+    ):
+        path = os.environ.get(variable, "").removeprefix("unix://")
+        if path.startswith("/"):
+            yield name, path
 
 
 def _working_directory() -> str:
@@ -128,12 +138,25 @@ def unreachable(
 ) -> tuple[HiddenPlace, ...]:
     """The Unix sockets that a session does not connect to, besides what is hidden."""
     found: list[HiddenPlace] = []
-    values = {"uid": os.geteuid(), "agent": around.agent or ""}
-    for secret in chain(*(SOCKETS.get(each, ()) for each in entries)):
+    secrets = [each for name in entries for each in SOCKETS.get(name, ())]
+    for secret, values in product(secrets, tuple(_people(around))):
         owners = frozenset(secret.owners)
         for place in filter(None, (each.format(**values) for each in secret.places)):
             found += (HiddenPlace(each, owners) for each in _both(place, around))
     return tuple(dict.fromkeys(found))
+
+
+def _people(around: Surroundings) -> Iterator[Mapping[str, str]]:
+    """Whose sockets the session could connect to: root those of all who are there."""
+    own, no = str(os.geteuid()), {"agent": "", "docker": ""}
+    others = {
+        each.name.rpartition("-")[2]
+        for pattern in ("run/user/*", "tmp/tmux-*")
+        for each in Path("/").glob(pattern)
+    }
+    for uid in (own, *sorted(others)) if own == "0" else (own,):
+        yield {**no, "uid": uid, "run": f"/run/user/{uid}"}
+    yield {**no, "uid": own, "run": f"/run/user/{own}", **around.listening}
 
 
 def _both(place: str, around: Surroundings) -> Iterator[str]:
