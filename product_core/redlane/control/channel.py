@@ -16,8 +16,8 @@ from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import Error
 
 from redlane.membership.peers import peer_of
+from redlane.wire.behalf import behalf_in
 from redlane.wire.http1 import HttpError, read_head
-from redlane.wire.standing import standing_in
 
 __all__ = ["CLOSED_KEY", "PEER_KEY", "ControlChannel"]
 
@@ -126,19 +126,19 @@ class ControlChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no type
         """
         if not self._is_begun:
             self._is_begun = True
-            data = self._behind_standing(data)
+            data = self._past_behalf(data)
         if len(self.requests) > _MOST_AHEAD or self._ahead() > _MOST_BYTES_AHEAD:
             self.handle_close()
             return False
         taken: bool = super().received(data)
         return taken
 
-    def _behind_standing(self, data: bytes) -> bytes:
+    def _past_behalf(self, data: bytes) -> bytes:
         """What has come, without the line that says for whom."""
-        standing = standing_in(data)
-        if standing is None:
+        behalf = behalf_in(data)
+        if behalf is None:
             return data
-        process, length = standing
+        process, length = behalf
         self.server.let_stand_for(self.peer, process)
         return data[length:]
 

@@ -23,6 +23,7 @@ from redlane.judging.memory_quota import MemoryQuota
 from redlane.judging.shell_answers import ShellAnswer, block_line, held_line
 from redlane.membership.peers import Peer, peer_of
 from redlane.state.review import Review
+from redlane.wire.behalf import LONGEST_BEHALF, behalf_in
 from redlane.wire.limits import MOST_BODY_BYTES
 from redlane.wire.shell_frames import (
     QuestionsBegunError,
@@ -30,7 +31,6 @@ from redlane.wire.shell_frames import (
     ShellFrameError,
     read_frame,
 )
-from redlane.wire.standing import LONGEST_STANDING, standing_in
 
 __all__ = ["ShellSocket"]
 
@@ -187,7 +187,7 @@ class ShellSocket:
                 return
             try:
                 with TimeLimit(self._seconds()):
-                    self._take_standing(connection, peer)
+                    self._take_behalf(connection, peer)
                     self._serve_peer(connection, peer)
             except QuestionsBegunError as error:
                 stack.pop_all()  # whoever serves it closes both
@@ -195,12 +195,12 @@ class ShellSocket:
             finally:
                 leave()
 
-    def _take_standing(self, connection: socket.socket, peer: Peer) -> None:
+    def _take_behalf(self, connection: socket.socket, peer: Peer) -> None:
         """Who asks, where that is not who has connected."""
         connection.settimeout(_READ_SECONDS)
-        begun = connection.recv(LONGEST_STANDING, socket.MSG_PEEK)
-        if (standing := standing_in(begun)) is not None:
-            process, length = standing
+        begun = connection.recv(LONGEST_BEHALF, socket.MSG_PEEK)
+        if (behalf := behalf_in(begun)) is not None:
+            process, length = behalf
             connection.recv(length)
             self.let_stand_for(peer, process)
 

@@ -6,15 +6,15 @@ it and not them. To a daemon it says first for whom: `REDLANE FOR <process id>`,
 
 import re
 
-__all__ = ["LONGEST_STANDING", "standing_in"]
+__all__ = ["LONGEST_BEHALF", "behalf_in"]
 
-LONGEST_STANDING = 32
+LONGEST_BEHALF = 32
 """The line has no more bytes."""
 
 _LINE = re.compile(rb"REDLANE FOR ([1-9][0-9]{0,8})\n")
 
 
-def standing_in(begun: bytes) -> tuple[int, int] | None:
+def behalf_in(begun: bytes) -> tuple[int, int] | None:
     """The process, and how long the line is; None where a connection begins with none.
 
     `begun` is the first that has come: the line comes in one piece.
