@@ -169,7 +169,8 @@ static int connect_by_slices(const struct actor *actor, struct connecting *to,
     } while (goes_on(error) && left > 0 && is_wanted(about));
     setsockopt(to->socket, SOL_SOCKET, SO_SNDTIMEO, &whole, sizeof whole);
     if (!goes_on(error)) return error;
-    return left > 0 ? EINTR : first;
+    if (left <= 0) return first;
+    return until ? CONNECTING_ENDED : EINTR;
 }
 
 static int connect_to(const struct actor *actor, struct connecting *to,

@@ -153,6 +153,16 @@ static void refuse_call(const struct asking *asking, const struct call *call,
     complaint_tell(&complaint);
 }
 
+/* What a call fails with that a signal has ended. The kernel begins it anew where its handler
+ * restarts calls: that is known by a number that no program ever sees, since the caller looks
+ * after the signal before it goes on. */
+static int ended_error(const struct asking *asking, int error) {
+    enum { ERESTARTSYS = 512 };
+    if (error == CONNECTING_ENDED) return EINTR;
+    if (error != EINTR) return error;
+    return process_is_about_to_handle(asking->thread) ? ERESTARTSYS : EINTR;
+}
+
 /* Whether a name has become a link, or a mount lies there, since it was looked at. */
 static bool has_changed(const struct call *call, int error) {
     return call->asked && call->asked->change == OPENS &&
@@ -196,6 +206,7 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
         if (!error) error = bounds_judge(&call, keeper->bounds, &judgement);
         if (!error) error = act(keeper, &call, &asking);
         if (error == CONNECTING_OUTSIDE) judgement.rule = &unreachable_rule;
+        error = ended_error(&asking, error);
         if (is_held) pthread_rwlock_unlock(&keeper->names);
         again = has_changed(&call, error) && looks + 1 < MOST_LOOKS;
         if (judgement.rule) refuse_call(&asking, &call, &judgement);

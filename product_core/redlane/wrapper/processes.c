@@ -89,18 +89,40 @@ static unsigned long long signals_of(const char *status, const char *before) {
     return found ? strtoull(found + strlen(before), NULL, 16) : 0;
 }
 
-/* The signals that are there for a thread, and that it does not hold back or ignore; all
- * where that cannot be told. */
-static unsigned long long pending_for(long thread) {
+/* The signals that are there for a thread, its own and those of its process, and that it does
+ * not hold back or ignore. */
+struct pending_signals {
+    bool is_told;
+    unsigned long long own, shared;
+    bool has_others; /* threads */
+};
+
+static struct pending_signals signals_for(long thread) {
     char path[64];
     struct bytes status = {0};
+    struct pending_signals there = {.has_others = true};
     snprintf(path, sizeof path, "/proc/%ld/status", thread);
-    if (!bytes_read_file(&status, path, STATUS)) return ~0ull;
-    unsigned long long there = signals_of(status.data, "\nSigPnd:") |
-                               signals_of(status.data, "\nShdPnd:");
-    there &= ~signals_of(status.data, "\nSigBlk:") & ~signals_of(status.data, "\nSigIgn:");
+    if (!bytes_read_file(&status, path, STATUS)) return there;
+    unsigned long long open = ~signals_of(status.data, "\nSigBlk:") &
+                              ~signals_of(status.data, "\nSigIgn:");
+    const char *threads = strstr(status.data, "\nThreads:");
+    there.own = signals_of(status.data, "\nSigPnd:") & open;
+    there.shared = signals_of(status.data, "\nShdPnd:") & open;
+    there.has_others = !threads || strtol(threads + strlen("\nThreads:"), NULL, 10) != 1;
+    there.is_told = true;
     free(status.data);
     return there;
+}
+
+/* All where that cannot be told. */
+static unsigned long long pending_for(long thread) {
+    struct pending_signals there = signals_for(thread);
+    return there.is_told ? there.own | there.shared : ~0ull;
+}
+
+bool process_is_about_to_handle(long thread) {
+    struct pending_signals there = signals_for(thread);
+    return there.own || (there.shared && !there.has_others);
 }
 
 bool process_is_signalled(long thread) { return pending_for(thread) != 0; }

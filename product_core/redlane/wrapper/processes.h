@@ -30,6 +30,8 @@ long process_filters(long thread);
 long process_call(long thread);
 /* Whether a signal that it handles, or that ends it, is there for a thread. */
 bool process_is_signalled(long thread);
+/* Whether it looks after such a signal as soon as its call returns: no other thread does. */
+bool process_is_about_to_handle(long thread);
 /* The same for one that handles none: whether it would end by it. */
 bool process_is_to_end(long thread);
 /* Who traces a thread; 0: nobody does. */
