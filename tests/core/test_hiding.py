@@ -184,11 +184,17 @@ def test_sockets_of_services_are_those_of_who_starts_the_session(
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/elsewhere")
     monkeypatch.setenv("SSH_AUTH_SOCK", "/agents/mine")
     monkeypatch.setenv("DOCKER_HOST", "unix:///docks/mine")
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/buses/mine,guid=1")
     around, uid = Surroundings.of_this_process(), os.geteuid()
     found = {each.path: each.owners for each in unreachable(["@services"], around)}
     for path in (f"/run/user/{uid}/bus", "/elsewhere/bus", f"/tmp/tmux-{uid}"):
         assert os.path.realpath(path) in found
     assert "docker" in found["/docks/mine"]
+    assert "systemctl" in found["/buses/mine"]
     keys = {each.path: each.owners for each in unreachable(["@keys"], around)}
     assert keys["/agents/mine"] == {"ssh", "ssh-add", "ssh-keygen"}
-    assert not unreachable(["~/.ssh", "!@services"], around)
+    for entries in (["~/.ssh", "!@services"], ["@services", "!@services"]):
+        assert not unreachable(entries, around)
+    entries = ["@services", "!/docks/mine"]
+    paths = {each.path for each in unreachable(entries, around)}
+    assert set(found) - paths == {"/docks/mine"}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ OF_ROOT = "memory of a process outside"
 OWN, ELSEWHERE = "policies of the daemon", "file outside of `writable`"
 HIDDEN = "what `hidden` names"
 DIRECT, HTTPS = "connection past the proxy", "HTTPS by the proxy"
+SERVICE = "service outside"
 CALLS = "system calls of the role"
 SCOPES = "open" if not_held(landlock_version()) else "held"
 
@@ -42,10 +44,17 @@ def there(request: pytest.FixtureRequest) -> Iterator[Guarded]:
         made.home.env["TMPDIR"] = str(made.base)
         made.home.role("plain")
         made.home.role("bound", "watch", writable=["@work"], hidden=["~/own"])
+        made.home.role("shut", hidden=["@services"])
+        made.home.role("watched", "watch", hidden=["@services"])
         (made.home.user / "own").mkdir()
         made.home.settings(tls={"intercept": True})
+        made.home.env["DOCKER_HOST"] = f"unix://{made.base}/docker.sock"
         made.start()
-        yield made
+        with socket.socket(socket.AF_UNIX) as service:
+            service.bind(f"{made.base}/docker.sock")
+            (made.base / "docker.sock").chmod(0o777)
+            service.listen(64)
+            yield made
 
 
 def examined(there: Guarded, *words: str) -> Ran:
@@ -88,7 +97,7 @@ def test_plain_role_has_what_every_session_has(there: Guarded) -> None:
     assert those(rows, JUDGED | KERNELS | {HTTPS}) == {"held"}, ran
     assert those(rows, LANDLOCKS) == {SCOPES}, ran
     assert (rows[OWN], rows[DIRECT]) == ("held", "open"), ran
-    assert those(rows, {ELSEWHERE, HIDDEN, CALLS}) == {"not tried"}, ran
+    assert those(rows, {ELSEWHERE, HIDDEN, SERVICE, CALLS}) == {"not tried"}, ran
     assert ran.code == _code(rows)
     assert not left(there)
     sessions = there.home.control.get("/api/sessions").json["sessions"]
@@ -105,6 +114,17 @@ def test_role_with_places_holds_files_too(there: Guarded) -> None:
     assert rows[DIRECT] == "open", "the role does not ask for it, which is no fault"
     assert ran.code == _code(rows)
     assert not left(there)
+
+
+@pytest.mark.parametrize(("role", "result"), [("shut", "held"), ("watched", "open")])
+def test_services_that_a_role_hides_are_out_of_reach(
+    there: Guarded, role: str, result: str
+) -> None:
+    """But where its system calls are judged, which is no fault."""
+    ran = examined(there, "--role", role, "--json")
+    rows = results(ran)
+    assert rows[SERVICE] == result, ran
+    assert ran.code == _code({**rows, SERVICE: "held"})
 
 
 def test_table_is_for_people(there: Guarded) -> None:

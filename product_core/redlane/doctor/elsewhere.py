@@ -1,14 +1,22 @@
-"""Where whoever asks may make or read files, and the sessions of a role may not."""
+"""What whoever asks may make, read and connect to, and a role's sessions may not."""
 
 import os
+import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from redlane.contexts.syscall.surroundings import Surroundings, concealed, resolved
+from redlane.contexts.syscall.surroundings import (
+    Surroundings,
+    concealed,
+    resolved,
+    unreachable,
+)
 from redlane.model.content import SystemCall
 
-__all__ = ["file_elsewhere", "hidden_place"]
+__all__ = ["file_elsewhere", "hidden_place", "service_outside"]
+
+_SECONDS = 2.0
 
 
 def file_elsewhere(
@@ -32,6 +40,22 @@ def hidden_place(entries: Sequence[str], around: Surroundings) -> str | None:
     """Something that is there and that `hidden` names; None: nothing is there."""
     places = concealed(entries, around).places
     return next((each.path for each in places if os.access(each.path, os.R_OK)), None)
+
+
+def service_outside(entries: Sequence[str], around: Surroundings) -> str | None:
+    """The socket of a service that `hidden` names; None: none of them listens."""
+    paths = (each.path for each in unreachable(entries, around))
+    return next(filter(_listens, paths), None)
+
+
+def _listens(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(_SECONDS)
+        try:
+            connection.connect(path)
+        except (OSError, ValueError):
+            return False
+    return True
 
 
 def _directories(around: Surroundings) -> Iterator[str]:

@@ -10,7 +10,11 @@ from typing import Any
 from redlane.client import Client, operations
 from redlane.contexts.syscall.surroundings import Surroundings
 from redlane.doctor.bystander import Bystander, bystander
-from redlane.doctor.elsewhere import file_elsewhere, hidden_place
+from redlane.doctor.elsewhere import (
+    file_elsewhere,
+    hidden_place,
+    service_outside,
+)
 from redlane.doctor.findings import Examination, Finding
 from redlane.doctor.held_calls import held_calls
 from redlane.doctor.judged import confirmed
@@ -24,6 +28,7 @@ _MOST_EVENTS = 1000
 _NO_FIELD = "the role does not say where its sessions may write"
 _NOT_HIDING = "the role hides nothing from its sessions"
 _NOTHING_THERE = "nothing of what the role hides is there"
+_NONE_LISTENS = "no service listens that the role hides"
 _EVERYWHERE = "the role's `writable` leaves out no place where you may write"
 Document = Mapping[str, Any]
 
@@ -55,7 +60,9 @@ def _targets(
 ) -> Targets:
     calls, proxy = session["syscalls"], status["proxy"]
     elsewhere, why = _elsewhere(calls["writable"], aim.token)
-    hidden = hidden_place(calls["hidden"], Surroundings.of_this_process())
+    around = Surroundings.of_this_process()
+    hidden = hidden_place(calls["hidden"], around)
+    service = service_outside(calls["hidden"], around)
     return Targets(
         token=aim.token,
         bystander=aim.pid,
@@ -68,6 +75,9 @@ def _targets(
         why_nowhere=why,
         hidden=hidden,
         why_nothing=_NOTHING_THERE if calls["hidden"] else _NOT_HIDING,
+        service=service,
+        why_no_service=_NONE_LISTENS if calls["hidden"] else _NOT_HIDING,
+        holds_connections=not calls["guarded"],
         intercepting=bool(proxy["intercepting"]),
         no_proxy="" if proxy["installed"] else str(proxy["problem"]),
         named=calls["named"],

@@ -1,4 +1,4 @@
-"""Processes outside of the session: signals, memory, files, abstract sockets.
+"""Processes outside of the session: signals, memory, files, and their sockets.
 
 A Landlock domain holds these, whose scopes came with Linux 6.12. The process is the
 doctor's own; the daemon is asked only whether a signal would reach it.
@@ -10,13 +10,14 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from redlane.doctor.findings import Finding, held, left_open, untried
+from redlane.doctor.findings import REPORT, Finding, held, left_open, untried
 from redlane.doctor.targets import Targets
 from redlane.state.boundary import landlock_version
 
 __all__ = ["landlock_mend", "neighbour_canaries"]
 
 _SCOPES_FROM = 6
+_NOT_WITH_PLUGIN = "a role without policies about system calls: only then it is held"
 _NO_SIGNAL = 0
 """Is sent to nobody: the kernel says whether a real one might be."""
 
@@ -29,6 +30,7 @@ def neighbour_canaries() -> Iterator[Callable[[Targets], Finding]]:
     yield lambda to: _signal("killing the daemon", to.daemon, (_NO_SIGNAL,))
     yield _look
     yield _connect
+    yield _reach
 
 
 def landlock_mend(version: int) -> str:
@@ -106,6 +108,24 @@ def _connect(to: Targets) -> Finding:
         except OSError as error:
             return untried(name, f"connect(@{to.abstract_socket}): {error.strerror}")
     return left_open(name, f"connect(@{to.abstract_socket}) is let through", _mend())
+
+
+def _reach(to: Targets) -> Finding:
+    """Connect to a service that the role hides, and ask it for nothing."""
+    name = "service outside"
+    if to.service is None:
+        return untried(name, to.why_no_service)
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(to.service)
+        except PermissionError as error:
+            return held(name, f"connect({to.service}): {error.strerror}")
+        except OSError as error:
+            return untried(name, f"connect({to.service}): {error.strerror}")
+    told = f"connect({to.service}) is let through"
+    if to.holds_connections:
+        return left_open(name, told, REPORT)
+    return left_open(name, told, _NOT_WITH_PLUGIN, by_role=True)
 
 
 def _mend() -> str:

@@ -17,8 +17,8 @@ class Targets:
     `token` is in every trace that an attempt leaves. `bystander` is a process outside,
     `abstract_socket` the name of a socket of it, `port` is its origin's. `own_file` is
     a file that is not there, among the daemon's, `file_elsewhere` one where the role
-    lets nobody write, `hidden` something that it lets nobody read; None, and why there
-    is none.
+    lets nobody write, `hidden` something that it lets nobody read, and `service` a Unix
+    socket that it lets nobody connect to; None, and why there is none.
     """
 
     token: str
@@ -32,6 +32,9 @@ class Targets:
     why_nowhere: str = ""
     hidden: str | None = None
     why_nothing: str = ""
+    service: str | None = None
+    why_no_service: str = ""
+    holds_connections: bool = False
     intercepting: bool = False
     no_proxy: str = ""
     named: Sequence[str] = ()

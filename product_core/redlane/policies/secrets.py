@@ -170,7 +170,7 @@ SOCKETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
             Secret(("/run/libvirt", f"{_RUN}/libvirt"), ("virsh",)),
             Secret(
                 (
-                    *("/run/dbus", f"{_RUN}/bus", f"{_RUN}/at-spi"),
+                    *("{bus}", "/run/dbus", f"{_RUN}/bus", f"{_RUN}/at-spi"),
                     *("/run/systemd/private", f"{_RUN}/systemd"),
                     *("/run/systemd/machine", "/run/systemd/io.systemd.Manager"),
                 ),
@@ -185,7 +185,11 @@ SOCKETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
                 (
                     *("/tmp/tmux-{uid}", "/run/screen", f"{_RUN}/zellij"),  # noqa: S108  # theirs
                     *(f"{_RUN}/emacs", "/tmp/emacs{uid}", f"{_RUN}/wezterm"),  # noqa: S108  # theirs
-                    *("/tmp/.X11-unix", f"{_RUN}/wayland-0", f"{_RUN}/wayland-1"),  # noqa: S108  # theirs
+                    *("/tmp/.X11-unix", "/tmp/.ICE-unix", f"{_RUN}/wayland-*"),  # noqa: S108  # theirs
+                    *(f"{_RUN}/sway-ipc.*", f"{_RUN}/i3", f"{_RUN}/hypr"),
+                    *(f"{_RUN}/niri.*", f"{_RUN}/kdeinit*", f"{_RUN}/klauncher*"),
+                    *(f"{_RUN}/vscode-ipc-*", "/tmp/vscode-ipc-*"),  # noqa: S108  # theirs
+                    *(f"{_RUN}/nvim.*", "/tmp/nvim.*", "/run/WSL"),  # noqa: S108  # theirs
                 )
             ),
         ),
@@ -195,7 +199,8 @@ SOCKETS: Mapping[str, tuple[Secret, ...]] = MappingProxyType(
 
 What listens there does what it is asked to outside of every session, or shows what is
 secret. An owner is asked about by its command line. `{uid}` is the user, `{run}` their
-directory below /run/user, `{agent}` and `{docker}` are where those are said to listen.
+directory below /run/user, `{agent}`, `{bus}` and `{docker}` are where those are said to
+listen; `*` at the end is whatever begins so.
 """
 
 OWNERS: tuple[str, ...] = tuple(

@@ -45,6 +45,7 @@ const struct rule unreachable_rule = {
 struct place {
     const char *path, *owners;
     size_t length, owners_length;
+    bool is_beginning; /* of paths, whatever follows */
 };
 
 struct hidden {
@@ -52,6 +53,7 @@ struct hidden {
     struct origin *origins;
     const char **shown;
     size_t count, origin_count;
+    size_t file_origins; /* the first, of the first places */
     size_t files;  /* so many of the places, the first, are of files as well as of sockets */
     size_t common; /* characters that all of those begin with */
 };
@@ -64,7 +66,7 @@ static const char *const copies[] = {"", ".lock", ".new", ".bak", ".old", "~", N
 /* How long the part of a path is that is the place, or a copy of it; 0: it is not in it. */
 static size_t length_within(const char *path, const struct place *place) {
     if (strncmp(path, place->path, place->length) != 0) return 0;
-    if (place->length == 1) return 1; /* the root */
+    if (place->length == 1 || place->is_beginning) return place->length; /* the root */
     for (const char *const *copy = copies; *copy; copy++) {
         size_t length = place->length + strlen(*copy);
         if (strncmp(path + place->length, *copy, strlen(*copy)) == 0 &&
@@ -77,7 +79,11 @@ static size_t length_within(const char *path, const struct place *place) {
 static struct place read_place(const char *text) {
     const char *end = strchr(text, '=');
     if (!end || end[1] != '/') fail(STATUS_USAGE, PRODUCT, "--hidden: %s: no place", text);
-    return (struct place){end + 1, text, strlen(end + 1), (size_t)(end - text)};
+    size_t length = strlen(end + 1);
+    bool is_beginning = end[length] == '*';
+    const char *path = is_beginning ? strndup(end + 1, length - 1) : end + 1;
+    if (!path) refuse("out of memory");
+    return (struct place){path, text, strlen(path), (size_t)(end - text), is_beginning};
 }
 
 static struct origin origin_of(const char *path) {
@@ -133,7 +139,9 @@ struct hidden *hidden_prepare(struct hidden_given given, long filters) {
                               .places = (struct place *)places.data,
                               .files = files,
                               .count = places.length / sizeof(struct place)};
-    add_origins(&origins, hidden->places, hidden->count);
+    add_origins(&origins, hidden->places, files);
+    hidden->file_origins = origins.length / sizeof(struct origin);
+    add_origins(&origins, hidden->places + files, hidden->count - files);
     hidden->origins = (struct origin *)origins.data;
     hidden->origin_count = origins.length / sizeof(struct origin);
     for (size_t i = 0; i < files; i++)
@@ -145,14 +153,18 @@ struct hidden *hidden_prepare(struct hidden_given given, long filters) {
 
 /* ---- paths ---- */
 
-bool hidden_may_be_on(const struct hidden *hidden, dev_t device) {
-    for (size_t i = 0; i < hidden->origin_count; i++)
+static bool is_on(const struct hidden *hidden, size_t count, dev_t device) {
+    for (size_t i = 0; i < count; i++)
         if (hidden->origins[i].device == device) return true;
     return false;
 }
 
+bool hidden_may_be_on(const struct hidden *hidden, dev_t device) {
+    return is_on(hidden, hidden->file_origins, device);
+}
+
 bool hidden_is_reached_by(const struct hidden *hidden, unsigned long long mount) {
-    for (size_t i = 0; i < hidden->origin_count; i++)
+    for (size_t i = 0; i < hidden->file_origins; i++)
         if (hidden->origins[i].mount == mount) return true;
     return false;
 }
@@ -275,7 +287,9 @@ static bool may_be_any(const struct hidden *hidden, const struct call *call,
     bool is_made = spot->object < 0;
     if (is_made && call->asked->change == OPENS && !(call->flags & O_CREAT)) return false;
     if (is_made && fstat(spot->parent, &about) != 0) return true;
-    return hidden_may_be_on(hidden, about.st_dev) ||
+    size_t count = asked_connects(call->asked->change) ? hidden->origin_count
+                                                       : hidden->file_origins;
+    return is_on(hidden, count, about.st_dev) ||
            mounts_hide(call->caller.thread, is_made ? spot->parent : spot->object);
 }
 

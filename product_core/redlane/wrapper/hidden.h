@@ -14,7 +14,7 @@ struct hidden;
 struct hidden_given {
     const char **places; /* OWNERS=PATH: names of programs between colons, a canonical path */
     const char **shown;  /* paths within those that are not hidden */
-    const char **sockets; /* as the first, of what is read and not connected to */
+    const char **sockets; /* as the first, of what is not connected to; `*` ends a beginning */
 };
 
 extern const struct rule hidden_rule, unreachable_rule; /* the second of sockets */

@@ -1,6 +1,7 @@
 """The places of a role's `writable` and `hidden`, as a session has them."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -61,8 +62,11 @@ def _listening() -> Iterator[tuple[str, str]]:
         ("run", "XDG_RUNTIME_DIR"),
         ("agent", "SSH_AUTH_SOCK"),
         ("docker", "DOCKER_HOST"),
+        ("bus", "DBUS_SESSION_BUS_ADDRESS"),
     ):
         path = os.environ.get(variable, "").removeprefix("unix://")
+        if name == "bus":  # an address of several parts, or several addresses
+            path = re.split("[,;]", path.removeprefix("unix:path="))[0]
         if path.startswith("/"):
             yield name, path
 
@@ -138,17 +142,20 @@ def unreachable(
 ) -> tuple[HiddenPlace, ...]:
     """The Unix sockets that a session does not connect to, besides what is hidden."""
     found: list[HiddenPlace] = []
-    secrets = [each for name in entries for each in SOCKETS.get(name, ())]
+    free = {each.removeprefix(EXCEPT) for each in entries if each.startswith(EXCEPT)}
+    shown = {path for each in free for path in _both(each, around)}
+    names = [each for each in entries if each not in free]
+    secrets = [each for name in names for each in SOCKETS.get(name, ())]
     for secret, values in product(secrets, tuple(_people(around))):
         owners = frozenset(secret.owners)
         for place in filter(None, (each.format(**values) for each in secret.places)):
             found += (HiddenPlace(each, owners) for each in _both(place, around))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(each for each in found if each.path not in shown))
 
 
 def _people(around: Surroundings) -> Iterator[Mapping[str, str]]:
     """Whose sockets the session could connect to: root those of all who are there."""
-    own, no = str(os.geteuid()), {"agent": "", "docker": ""}
+    own, no = str(os.geteuid()), {"agent": "", "bus": "", "docker": ""}
     others = {
         each.name.rpartition("-")[2]
         for pattern in ("run/user/*", "tmp/tmux-*")
