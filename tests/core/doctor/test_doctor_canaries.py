@@ -4,6 +4,7 @@ An attempt that could not tell so would find every machine well.
 """
 
 import os
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +31,16 @@ def aim() -> Iterator[Bystander]:
 
 
 @pytest.fixture
-def targets(aim: Bystander, tmp_path: Path) -> Targets:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    path = str(tmp_path_factory.mktemp("service") / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        yield path
+
+
+@pytest.fixture
+def targets(aim: Bystander, tmp_path: Path, service: str) -> Targets:
     return Targets(
         token=aim.token,
         bystander=aim.pid,
@@ -41,6 +51,8 @@ def targets(aim: Bystander, tmp_path: Path) -> Targets:
         own_file=str(tmp_path / "own"),
         file_elsewhere=str(tmp_path / "elsewhere"),
         why_nothing="nothing is there",
+        service=service,
+        holds_connections=True,
         intercepting=True,
     )
 
