@@ -283,7 +283,6 @@ def test_what_the_session_serves_there_itself_it_reaches(ground: Ground) -> None
     assert _run(ground, program) == "None\n"
 
 
-@pytest.mark.usefixtures("outside")
 def test_path_that_reads_like_a_name_of_others_opens_nothing(ground: Ground) -> None:
     """As /proc/net/unix has both."""
     ground.renew()
@@ -296,6 +295,7 @@ def test_path_that_reads_like_a_name_of_others_opens_nothing(ground: Ground) -> 
         assert _run(ground, program) == "EPERM\n"
 
 
+@pytest.mark.usefixtures("outside")
 def test_who_listened_and_is_dead_is_none_of_the_session(ground: Ground) -> None:
     place = ground.base / "outside/taken"
     place.unlink()
