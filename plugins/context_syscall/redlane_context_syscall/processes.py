@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ __all__ = [
     "program_of",
 ]
 
+_INSTALLED = ("/usr/", "/opt/")
+_KERNELS = ("[vdso]", "[vsyscall]")
 _LONGEST_COMMAND = 4096
 _TRIES = 3
 
@@ -43,15 +46,34 @@ def describe(notification: Notification) -> Described:
 def program_of(listener: Listener, notification: Notification) -> str:
     """The canonical path of the caller's program; "" unless that lies there as we see.
 
+    Nor has it loaded code of others than root, as a library that an option named.
     The caller waits for us: what it runs stays until it is answered.
     """
     link = Path(f"/proc/{notification.pid}/exe")
     try:
         path = link.readlink()
-        is_there = path.samefile(link)
+        is_it = path.samefile(link) and _has_only_roots_code(notification.pid)
     except OSError:
         return ""
-    return str(path) if is_there and listener.is_valid(notification.id) else ""
+    return str(path) if is_it and listener.is_valid(notification.id) else ""
+
+
+def _has_only_roots_code(thread: int) -> bool:
+    """Raises OSError where a file of code is not found under its name."""
+    for line in Path(f"/proc/{thread}/maps").read_text(errors="replace").splitlines():
+        _, rights, _, _, inode, name = f"{line} ".split(" ", 5)
+        is_kernels = name.strip() in _KERNELS
+        if "x" in rights and not is_kernels and not _is_roots(name.strip(), int(inode)):
+            return False
+    return True
+
+
+def _is_roots(path: str, inode: int) -> bool:
+    if not path.startswith(_INSTALLED):
+        return False
+    about = Path(path).lstat()
+    is_others = about.st_uid != 0 or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return about.st_ino == inode and not is_others
 
 
 def process_of(thread: int) -> int:

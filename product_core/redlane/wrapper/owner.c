@@ -4,7 +4,8 @@
  * is; and where the session is root's too, it has not changed since that began. What a
  * session has mounted there is another file; and in a root or in namespaces of its own a
  * program may have been started by a loader of the session's, so that it is none there;
- * nor where a filter of the session's tells it that calls are done which are not. */
+ * nor where a filter of the session's tells it that calls are done which are not; nor once
+ * it has loaded a library that an option named (`ssh-keygen -D`). */
 #define _GNU_SOURCE
 #include "owner.h"
 
@@ -14,6 +15,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -27,13 +29,17 @@ void owner_prepare(long filters) {
     own_filters = filters;
 }
 
+static bool is_below_usr(const char *path) {
+    return strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/opt/", 5) == 0;
+}
+
 /* The path of what a process runs; false: it is not installed. */
 static bool read_path(pid_t process, char *path) {
     char link[64];
     snprintf(link, sizeof link, "/proc/%ld/exe", (long)process);
     ssize_t length = readlink(link, path, PATH_MAX - 1);
     path[length > 0 ? length : 0] = '\0';
-    return strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/opt/", 5) == 0;
+    return is_below_usr(path);
 }
 
 static bool is_one_of(const char *names, size_t length, const char *path) {
@@ -58,23 +64,58 @@ static bool is_roots_alone(const char *path) {
            !(about.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Whether that is the file itself, and it is as it was. */
-static bool is_the_file(pid_t thread, const char *path) {
-    struct stat there, run;
-    return lstat(path, &there) == 0 && process_program(thread, &run) &&
-           there.st_dev == run.st_dev && there.st_ino == run.st_ino &&
-           (geteuid() != 0 || there.st_ctime < began);
-}
-
-bool owner_is(const char *names, size_t length, pid_t thread) {
-    char path[PATH_MAX];
-    if (!length || apart_is(thread) || own_filters <= 0 ||
-        process_filters(thread) != own_filters || !read_path(thread, path) || !is_one_of(names, length, path) ||
-        !is_the_file(thread, path) || process_tracer(thread) != 0)
-        return false;
+/* Whether a file is root's alone, as all above it is, and as it was. Cuts the path. */
+static bool is_installed(char *path, struct stat *about) {
+    if (!is_below_usr(path) || lstat(path, about) != 0) return false;
+    if (geteuid() == 0 && about->st_ctime >= began) return false;
     for (char *end = path + strlen(path); end > path; end = strrchr(path, '/')) {
         *end = '\0';
         if (!is_roots_alone(path)) return false;
     }
     return is_roots_alone("/");
+}
+
+/* The path is that of what the thread runs. */
+static bool runs_what_is_installed(pid_t thread, char *path) {
+    struct stat there, run;
+    return is_installed(path, &there) && process_program(thread, &run) &&
+           there.st_dev == run.st_dev && there.st_ino == run.st_ino;
+}
+
+/* Whether a line of a process's map is of no code, or of code that is installed. What is
+ * in no file is the kernel's, or was made by the program itself. */
+static bool is_harmless(char *line) {
+    char rights[5];
+    unsigned long file;
+    struct stat there;
+    int name = 0;
+    if (sscanf(line, "%*s %4s %*s %*s %lu %n", rights, &file, &name) != 2) return false;
+    if (rights[2] != 'x') return true;
+    if (file) return is_installed(line + name, &there) && there.st_ino == file;
+    return strcmp(line + name, "[vdso]") == 0 || strcmp(line + name, "[vsyscall]") == 0;
+}
+
+static bool has_only_installed_code(pid_t thread) {
+    char path[64], *line = NULL;
+    size_t room = 0;
+    ssize_t length = -1;
+    snprintf(path, sizeof path, "/proc/%ld/maps", (long)thread);
+    FILE *map = fopen(path, "re");
+    bool is_so = map;
+    while (is_so && (length = getline(&line, &room, map)) > 0) {
+        if (line[length - 1] == '\n') line[length - 1] = '\0';
+        is_so = is_harmless(line);
+    }
+    is_so = is_so && !ferror(map);
+    if (map) fclose(map);
+    free(line);
+    return is_so;
+}
+
+bool owner_is(const char *names, size_t length, pid_t thread) {
+    char path[PATH_MAX];
+    return length && !apart_is(thread) && own_filters > 0 &&
+           process_filters(thread) == own_filters && read_path(thread, path) &&
+           is_one_of(names, length, path) && runs_what_is_installed(thread, path) &&
+           process_tracer(thread) == 0 && has_only_installed_code(thread);
 }

@@ -4,6 +4,7 @@ What is refused for what is hidden is done for what is not.
 """
 
 import json
+import subprocess
 from collections.abc import Iterator, Sequence
 from errno import EACCES, ENOSYS, EPERM
 from pathlib import Path
@@ -247,6 +248,23 @@ def test_owner_opens_what_it_owns(ground: Ground) -> None:
 @pytest.mark.usefixtures("untouched")
 def test_who_poses_as_an_owner_is_none(ground: Ground) -> None:
     assert _others(ground, EPERM, _at(ways.POSING, "theirs/file")) == []
+
+
+def test_owner_that_has_loaded_code_of_others_is_none(ground: Ground) -> None:
+    library = ground.base / "other.so"
+    subprocess.run(
+        ["cc", "-shared", "-xc", "-", "-o", library], input=b"int other;", check=True
+    )
+    loading = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); open(sys.argv[2]).read()"
+    for named, path, code in (
+        (str(library), "mine/file", 1),
+        (str(library), "left/file", 0),
+        ("libc.so.6", "mine/file", 0),
+    ):
+        words = (PYTHON, "-I", "-B", "-c", loading, named, path)
+        done = ground.run(*words, options=_options(ground))
+        assert done.returncode == code, done
+        assert ("PermissionError" in done.stderr) == bool(code)
 
 
 def test_posing_programs_run(ground: Ground) -> None:
