@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "actor.h"
 
+#include "apart.h"
 #include "message.h"
 
 #include <errno.h>
@@ -122,8 +123,9 @@ int actor_take(struct actor *actor, pid_t thread, bool makes) {
     if (is_unknown) return EACCES;
     snprintf(number, sizeof number, "%ld", (long)thread);
     snprintf(path, sizeof path, "/proc/%s/ns/user", number);
-    if (stat(path, &users) != 0) return errno;
-    bool is_elsewhere = users.st_ino != our_users.st_ino;
+    bool may_be_elsewhere = apart_has_begun();
+    if (may_be_elsewhere && stat(path, &users) != 0) return errno;
+    bool is_elsewhere = may_be_elsewhere && users.st_ino != our_users.st_ino;
     actor->is_alike = !is_elsewhere && is_plain; /* nobody else's is to be had */
     if (actor->is_alike && !makes) return 0;
     if (is_elsewhere) actor->users = open(path, O_RDONLY | O_CLOEXEC);

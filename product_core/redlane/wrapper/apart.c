@@ -9,13 +9,21 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-static atomic_bool has_departed;
+static atomic_bool may_have_departed = true;
 
-void apart_note(void) { atomic_store(&has_departed, true); }
+void apart_is_told(void) { atomic_store(&may_have_departed, false); }
+
+void apart_note(void) { atomic_store(&may_have_departed, true); }
+
+bool apart_has_begun(void) { return atomic_load(&may_have_departed); }
+
+bool apart_sees_our_files(pid_t process) {
+    return !apart_has_begun() || process_has_our_files(process);
+}
 
 /* Root of the session may have moved the mounts of all. */
 bool apart_is(pid_t thread) {
-    if (!atomic_load(&has_departed)) return false;
+    if (!apart_has_begun()) return false;
     return geteuid() == 0 || !process_shares(thread, "user") ||
            !process_has_our_files(thread);
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "becoming.h"
 
+#include "apart.h"
 #include "bytes.h"
 #include "installed.h"
 #include "options.h"
@@ -50,7 +51,7 @@ bool become_shell(struct start *start, const struct started *started, uint64_t t
     start->state = BECOMING;
     start->shell_descriptor = free_descriptor(start->thread, STDERR_FILENO);
     bool becomes = start->shell_descriptor >= 0;
-    if (!process_has_our_files(start->thread)) {
+    if (!apart_sees_our_files(start->thread)) {
         bytes_add_text(&name, APART_NAME);
         if (started->name) bytes_add_text(&name, started->name);
         else becomes = add_first_word(&name, start->thread) && becomes;

@@ -4,7 +4,6 @@
 #include "bounds.h"
 
 #include "file.h"
-#include "mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,8 +104,8 @@ static int pair_error(const struct call *call) {
     const struct spot *from = &call->spots[0], *to = &call->spots[1];
     if (call->spot_count < 2) return 0;
     if (from->object < 0) return ENOENT;
-    int place = from->parent >= 0 ? from->parent : from->object;
-    return to->parent >= 0 && !mounts_are_same(place, to->parent) ? EXDEV : 0;
+    uint64_t mount = from->parent >= 0 ? from->around.mount : from->mount;
+    return to->parent >= 0 && mount != to->around.mount ? EXDEV : 0;
 }
 
 static int judge_places(struct call *call, struct places *places,
@@ -128,9 +127,7 @@ static bool is_busy(const struct call *call) {
     if (change != MOVES && change != REMOVES) return false;
     for (size_t i = 0; i < call->spot_count; i++) {
         const struct spot *spot = &call->spots[i];
-        if (spot->object >= 0 && spot->parent >= 0 && *spot->name &&
-            !mounts_are_same(spot->parent, spot->object))
-            return true;
+        if (*spot->name && spot_is_mounted(spot)) return true;
     }
     return false;
 }

@@ -192,7 +192,7 @@ static int hold(struct call *call) {
 
 void call_clear(struct call *call) {
     *call = (struct call){.caller = {.root = -1, .from = {-1, -1}}, .actor = nobody,
-                          .held = -1, .file = -1};
+                          .held = -1, .file = -1, .reached_of = {-1, -1}};
 }
 
 int call_take(struct call *call, const struct asked *asked, const struct seccomp_data *data,
@@ -211,12 +211,27 @@ int call_take(struct call *call, const struct asked *asked, const struct seccomp
     return actor_look(&call->actor, find, call);
 }
 
+const struct reached *call_reached(struct call *call, const struct spot *spot,
+                                   bool is_object) {
+    size_t number = (size_t)(spot - call->spots);
+    struct reached *reached = &call->reached[number];
+    int file = is_object ? spot->object : spot->parent;
+    if (call->reached_of[number] == file) return reached;
+    reached_leave(reached);
+    reached_find(&call->caller, file, is_object ? spot->mount : spot->around.mount, reached);
+    call->reached_of[number] = file;
+    return reached;
+}
+
 bool call_reads(const struct call *call) {
     return asked_reads(call->asked, call->flags);
 }
 
 void call_leave(struct call *call) {
-    for (size_t i = 0; i < call->spot_count; i++) spot_leave(&call->spots[i]);
+    for (size_t i = 0; i < call->spot_count; i++) {
+        spot_leave(&call->spots[i]);
+        reached_leave(&call->reached[i]);
+    }
     actor_leave(&call->actor);
     caller_leave(&call->caller);
     if (call->held >= 0) close(call->held);

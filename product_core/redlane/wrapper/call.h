@@ -7,6 +7,7 @@
 
 #include "actor.h"
 #include "asked.h"
+#include "reached.h"
 #include "walk.h"
 
 struct call {
@@ -17,6 +18,8 @@ struct call {
     char texts[2][PATH_MAX]; /* the paths that it gives */
     struct spot spots[2];    /* what it is about, and where to */
     size_t spot_count;
+    struct reached reached[2]; /* see call_reached */
+    int reached_of[2];
     uint64_t flags;
     struct sockaddr_storage address;
     socklen_t address_length;
@@ -32,5 +35,9 @@ void call_clear(struct call *call);
 int call_take(struct call *call, const struct asked *asked, const struct seccomp_data *data,
               pid_t thread);
 void call_leave(struct call *call);
+/* By which paths a file is reached: the object of one of its spots, or the directory that has
+ * its name. Until the call is left. */
+const struct reached *call_reached(struct call *call, const struct spot *spot,
+                                   bool is_object);
 /* Whether it opens a file for nothing but reading. */
 bool call_reads(const struct call *call);

@@ -18,6 +18,7 @@
 #define _GNU_SOURCE
 #include "execs.h"
 
+#include "apart.h"
 #include "becoming.h"
 #include "bytes.h"
 #include "complaint.h"
@@ -232,7 +233,7 @@ static void has_started(struct execs *execs, struct start *start) {
         if (started.is_program || !become_real(start, pending->token))
             pending_end(pending, process, "its shell cannot be told what to do");
     } else if (started.image == IMAGE_GUARDED && !started.is_apart &&
-               !started.is_program && !process_has_our_files(process)) {
+               !started.is_program && !apart_sees_our_files(process)) {
         if (!become_shell(start, &started, pending->token))
             pending_end(pending, process, "its shell cannot be guarded");
     } else if (started.image != IMAGE_GUARDED && start->state == BECOMING &&

@@ -224,12 +224,6 @@ static bool is_above(const struct hidden *hidden, const char *path) {
 
 /* ---- the call ---- */
 
-/* Whether it is of binfmt_misc, by which the kernel opens programs for others. */
-static bool is_of_formats(int file) {
-    struct statfs system;
-    return fstatfs(file, &system) != 0 || system.f_type == BINFMTFS_MAGIC;
-}
-
 /* Where the contents of files are found, past their names: on a disk, or in a memory. A
  * program's own memory holds what it has read itself. */
 static bool is_raw(const struct call *call, const struct spot *spot) {
@@ -240,8 +234,9 @@ static bool is_raw(const struct call *call, const struct spot *spot) {
     if (S_ISCHR(mode))
         return (kind == MEM_MAJOR && (number == 1 || number == 2 || number == 4)) ||
                kind == SCSI_GENERIC_MAJOR || kind == RAW_MAJOR || kind == MTD_CHAR_MAJOR;
-    if (!call_reads(call) && is_of_formats(spot->object)) return true;
-    if (!proc_has(spot->object)) return false;
+    /* binfmt_misc has the kernel open programs for others. */
+    if (!call_reads(call) && (!spot->system || spot->system == BINFMTFS_MAGIC)) return true;
+    if (!spot_is_of_proc(spot)) return false;
     if (spot->parent < 0) return !S_ISDIR(mode) && !proc_is_told_to_all(spot->object);
     return strcmp(spot->name, "kcore") == 0 ||
            (strcmp(spot->name, "mem") == 0 && !proc_is_own(spot->parent, call->caller.thread));
@@ -254,26 +249,21 @@ static bool is_raw_path(const char *path) {
 
 /* Where a spot is: by what paths. */
 struct found {
-    enum reach reach;
-    struct reached reached;
+    const struct reached *reached;
     const char *name;
 };
 
 /* The file itself tells it where it has no name, or lies where another mount is. */
-static struct found find(const struct call *call, const struct spot *spot) {
+static struct found find(struct call *call, const struct spot *spot) {
     bool by_object = spot->object >= 0 &&
-                     (spot->parent < 0 || !*spot->name ||
-                      !mounts_are_same(spot->parent, spot->object));
-    struct found found = {.name = by_object ? "" : spot->name};
-    found.reach = reached_find(&call->caller, by_object ? spot->object : spot->parent,
-                               &found.reached);
-    return found;
+                     (spot->parent < 0 || !*spot->name || spot_is_mounted(spot));
+    return (struct found){call_reached(call, spot, by_object), by_object ? "" : spot->name};
 }
 
 /* The next of the paths; false: there is none. */
 static bool take_path(const struct found *found, size_t *at, char *path, size_t size) {
-    const char *each = found->reached.paths.data + *at, *name = found->name;
-    if (*at >= found->reached.paths.length) return false;
+    const char *each = found->reached->paths.data + *at, *name = found->name;
+    if (*at >= found->reached->paths.length) return false;
     *at += strlen(each) + 1;
     snprintf(path, size, "%s%s%s", each, *name && each[1] ? "/" : "", name);
     path_is_of_removed(path); /* that very name; the file may have others */
@@ -283,18 +273,17 @@ static bool take_path(const struct found *found, size_t *at, char *path, size_t 
 /* Whether a file of which nobody knows where it is may be anything. */
 static bool may_be_any(const struct hidden *hidden, const struct call *call,
                        const struct spot *spot) {
-    struct stat about = spot->about;
     bool is_made = spot->object < 0;
+    const struct stat *about = is_made ? &spot->around.about : &spot->about;
     if (is_made && call->asked->change == OPENS && !(call->flags & O_CREAT)) return false;
-    if (is_made && fstat(spot->parent, &about) != 0) return true;
     size_t count = asked_connects(call->asked->change) ? hidden->origin_count
                                                        : hidden->file_origins;
-    return is_on(hidden, count, about.st_dev) ||
+    return is_on(hidden, count, about->st_dev) ||
            mounts_hide(call->caller.thread, is_made ? spot->parent : spot->object);
 }
 
 /* Whether a call gives what is hidden there another path: whoever makes it. */
-static bool leaves(const struct hidden *hidden, const struct call *call, const char *path,
+static bool leaves(const struct hidden *hidden, struct call *call, const char *path,
                    size_t most) {
     enum change change = call->asked->change;
     char other[3 * PATH_MAX];
@@ -308,12 +297,11 @@ static bool leaves(const struct hidden *hidden, const struct call *call, const c
         while (stays && take_path(&found, &at, other, sizeof other))
             stays = longest(hidden, call, other) == most && strncmp(other, path, most) == 0;
         stays = stays && at;
-        reached_leave(&found.reached);
     }
     return !stays;
 }
 
-static bool is_path_touched(const struct hidden *hidden, const struct call *call,
+static bool is_path_touched(const struct hidden *hidden, struct call *call,
                             const struct spot *spot, const char *path) {
     size_t most = longest(hidden, call, path);
     if (spot->object >= 0 && S_ISCHR(spot->about.st_mode) && is_raw_path(path)) return true;
@@ -329,25 +317,25 @@ static bool is_removed_touched(const struct hidden *hidden, const struct call *c
     char path[PATH_MAX];
     if (!file_path(spot->object, path)) return false; /* it never had a name */
     path_is_of_removed(path);
-    if (!mounts_are_old(spot->object))
+    if (!mounts_have(spot->mount))
         return may_be_any(hidden, call, spot) &&
                !process_reads(call->caller.thread, &spot->about);
     size_t most = longest(hidden, call, path);
     return most && !is_owned(hidden, path, most, call->caller.thread);
 }
 
-static bool is_spot_touched(const struct hidden *hidden, const struct call *call,
+static bool is_spot_touched(const struct hidden *hidden, struct call *call,
                             const struct spot *spot) {
     char path[3 * PATH_MAX];
     bool touched = false;
     size_t at = 0;
     if (call->asked->change == OPENS && is_raw(call, spot)) return true;
-    if (spot_is_nameless(spot)) return is_removed_touched(hidden, call, spot);
+    if (spot->is_nameless) return is_removed_touched(hidden, call, spot);
     struct found found = find(call, spot);
-    if (found.reach == UNREACHED) touched = may_be_any(hidden, call, spot);
-    while (found.reach == REACHED && !touched && take_path(&found, &at, path, sizeof path))
+    if (found.reached->reach == UNREACHED) touched = may_be_any(hidden, call, spot);
+    while (found.reached->reach == REACHED && !touched &&
+           take_path(&found, &at, path, sizeof path))
         touched = is_path_touched(hidden, call, spot, path);
-    reached_leave(&found.reached);
     return touched;
 }
 
@@ -365,7 +353,7 @@ static bool is_about_names(const struct call *call) {
     }
 }
 
-bool hidden_is_touched(const struct hidden *hidden, const struct call *call, size_t *which) {
+bool hidden_is_touched(const struct hidden *hidden, struct call *call, size_t *which) {
     if (!is_about_names(call)) return false;
     for (size_t i = 0; i < call->spot_count; i++) {
         *which = i;

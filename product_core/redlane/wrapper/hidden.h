@@ -30,4 +30,4 @@ bool hidden_is_reached_by(const struct hidden *hidden, unsigned long long mount)
 
 /* Whether a call would show something hidden, or give it another path: which of its spots
  * that is. */
-bool hidden_is_touched(const struct hidden *hidden, const struct call *call, size_t *which);
+bool hidden_is_touched(const struct hidden *hidden, struct call *call, size_t *which);

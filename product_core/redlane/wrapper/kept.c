@@ -101,25 +101,30 @@ static bool has_no_room(int error) {
 }
 
 enum where { ELSEWHERE, WITHIN, UNKNOWN };
+enum { REMEMBERED = 8 }; /* directories on the way up */
 
-/* Whether a directory is kept, or lies in one that is. */
-static enum where place_of(const struct table *table, int directory) {
+/* Whether a directory is kept, or lies in one that is. Those on the way up that do not are
+ * remembered: many calls after each other are about the same ones. */
+static enum where place_of(struct table *table, int directory) {
+    struct look passed[REMEMBERED], here = {0};
     struct identity before = {0};
-    struct stat about;
     enum where where = UNKNOWN;
+    size_t count = 0;
     int at = dup(directory);
     if (at < 0) return WITHIN; /* there is no room to look */
-    while (at >= 0 && where == UNKNOWN && fstat(at, &about) == 0) {
-        struct identity here = identity_of(&about);
-        if (identity_is(here, before)) where = ELSEWHERE;
-        else if (is_kept(table, here, "", here, CHANGED)) where = WITHIN;
-        int up = openat(at, "..", O_PATH | O_CLOEXEC);
-        if (up < 0 && has_no_room(errno)) where = WITHIN;
+    while (at >= 0 && where == UNKNOWN && mounts_look(at, &here)) {
+        struct identity itself = identity_of(&here.about);
+        if (identity_is(itself, before) || table_is_beside(table, &here)) where = ELSEWHERE;
+        else if (is_kept(table, itself, "", itself, CHANGED)) where = WITHIN;
+        else if (count < REMEMBERED) passed[count++] = here;
+        int up = where == UNKNOWN ? openat(at, "..", O_PATH | O_CLOEXEC) : -1;
+        if (where == UNKNOWN && up < 0 && has_no_room(errno)) where = WITHIN;
         close(at);
         at = up;
-        before = here;
+        before = itself;
     }
     if (at >= 0) close(at);
+    while (where == ELSEWHERE && count) table_put_beside(table, &passed[--count]);
     return where;
 }
 
@@ -151,7 +156,7 @@ static int directory_of(const struct caller *caller, const struct spot *spot,
     return found >= 0 ? found : directory_by_path(caller->root, path, &spot->about, name);
 }
 
-static enum where place_of_open(const struct table *table, const struct caller *caller,
+static enum where place_of_open(struct table *table, const struct caller *caller,
                                 const struct spot *spot) {
     char name[NAME_MAX + 1];
     struct stat about;
@@ -165,33 +170,27 @@ static enum where place_of_open(const struct table *table, const struct caller *
     return where;
 }
 
-static enum where where_is(const struct table *table, const struct caller *caller,
+static enum where where_is(struct table *table, const struct caller *caller,
                            const struct spot *spot, enum touch touch) {
     struct identity object = {0};
-    struct stat about;
     if (spot->object >= 0) object = identity_of(&spot->about);
     if (touch == REPLACED && table_leads(table, object)) return WITHIN;
     if (spot->parent < 0) {
         if (is_kept(table, object, "", object, touch)) return WITHIN;
-        return spot_is_nameless(spot) ? ELSEWHERE : place_of_open(table, caller, spot);
+        return spot->is_nameless ? ELSEWHERE : place_of_open(table, caller, spot);
     }
-    if (fstat(spot->parent, &about) != 0) return WITHIN;
-    if (is_kept(table, identity_of(&about), spot->name, object, touch)) return WITHIN;
-    return place_of(table, spot->parent);
+    if (is_kept(table, identity_of(&spot->around.about), spot->name, object, touch)) return WITHIN;
+    return table_is_beside(table, &spot->around) ? ELSEWHERE
+                                                 : place_of(table, spot->parent);
 }
 
-static bool is_in_new_mount(int file) { return file >= 0 && !mounts_are_old(file); }
-
-/* Whether a file is reached through a mount of before by which no kept one is, though it
- * is in a file system that has kept ones. */
-static bool is_beside(const struct kept *kept, int file) {
-    struct statx about;
+/* Whether a file may be reached by another mount than the kept ones are: by one that has
+ * been made since, or, in a file system that has kept ones, by one that has none. */
+static bool is_beside(const struct kept *kept, uint64_t mount, dev_t device) {
     bool shares = false;
-    uint64_t number = file < 0 ? 0 : mounts_look(file, &about);
-    if (!number) return false;
-    dev_t device = makedev(about.stx_dev_major, about.stx_dev_minor);
+    if (!mounts_have(mount)) return true;
     for (size_t i = 0; i < kept->origin_count; i++) {
-        if (kept->origins[i].mount == number) return false;
+        if (kept->origins[i].mount == mount) return false;
         shares = shares || kept->origins[i].device == device;
     }
     return shares;
@@ -199,17 +198,19 @@ static bool is_beside(const struct kept *kept, int file) {
 
 /* Whether the file can have its place by a mount, or by another name. */
 static bool may_be_elsewhere(const struct kept *kept, const struct spot *spot) {
-    if (spot->parent < 0 && spot_is_nameless(spot)) return false;
+    if (spot->parent < 0 && spot->is_nameless) return false;
     bool has_names = spot->object >= 0 && !S_ISDIR(spot->about.st_mode) &&
                      spot->about.st_nlink > 1;
-    return has_names || is_in_new_mount(spot->parent) || is_in_new_mount(spot->object) ||
-           is_beside(kept, spot->parent) || is_beside(kept, spot->object);
+    return has_names ||
+           (spot->parent >= 0 &&
+            is_beside(kept, spot->around.mount, spot->around.about.st_dev)) ||
+           (spot->object >= 0 && is_beside(kept, spot->mount, spot->about.st_dev));
 }
 
 /* Whether what is there may be a file by itself that was mounted there. */
 static bool is_mounted_file(const struct spot *spot) {
     return spot->object >= 0 && !S_ISDIR(spot->about.st_mode) &&
-           (spot->parent < 0 || !mounts_are_same(spot->parent, spot->object));
+           (spot->parent < 0 || spot_is_mounted(spot));
 }
 
 static bool is_hidden(const struct caller *caller, const struct spot *spot) {
@@ -221,8 +222,10 @@ static bool is_hidden(const struct caller *caller, const struct spot *spot) {
  * up: it may be some of it. */
 static bool is_young_mount(struct kept *kept, const struct spot *spot) {
     struct timespec born;
-    int place = spot->parent >= 0 ? spot->parent : spot->object;
-    if (!is_in_new_mount(place) || !mounts_root_born(place, &born)) return false;
+    bool is_named = spot->parent >= 0;
+    if (mounts_have(is_named ? spot->around.mount : spot->mount) ||
+        !mounts_root_born(is_named ? spot->parent : spot->object, &born))
+        return false;
     pthread_mutex_lock(&kept->lock);
     const struct table *table = kept->tables[true];
     bool is_young = table && (born.tv_sec > table->since.tv_sec ||
@@ -235,10 +238,8 @@ static bool is_young_mount(struct kept *kept, const struct spot *spot) {
 /* Whether a file of which nobody knows where it lies is one of them, or lies in one. */
 static bool is_among(struct kept *kept, const struct spot *spot) {
     struct table *table = take_table(kept, true, true);
-    struct stat about = spot->about;
-    bool among = !table->is_complete ||
-                 (spot->object < 0 && fstat(spot->parent, &about) != 0) ||
-                 table_has(table, identity_of(&about));
+    const struct stat *about = spot->object >= 0 ? &spot->about : &spot->around.about;
+    bool among = !table->is_complete || table_has(table, identity_of(about));
     give_table(kept, table);
     return among;
 }

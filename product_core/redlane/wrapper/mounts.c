@@ -7,6 +7,7 @@
 
 #include "bytes.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
@@ -86,22 +87,38 @@ static uint64_t number_of(int file) {
     return statx(file, "", AT_EMPTY_PATH, kind, &about) == 0 ? about.stx_mnt_id : 0;
 }
 
-uint64_t mounts_look(int file, struct statx *about) {
-    return statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS | kind, about) == 0
-               ? about->stx_mnt_id
-               : 0;
+bool mounts_look(int file, struct look *look) {
+    struct statx told;
+    errno = EIO;
+    if (statx(file, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME | kind, &told) != 0)
+        return false;
+    look->about = (struct stat){
+        .st_dev = makedev(told.stx_dev_major, told.stx_dev_minor),
+        .st_ino = told.stx_ino,
+        .st_mode = told.stx_mode,
+        .st_nlink = told.stx_nlink,
+        .st_uid = told.stx_uid,
+        .st_gid = told.stx_gid,
+        .st_rdev = makedev(told.stx_rdev_major, told.stx_rdev_minor),
+        .st_size = (off_t)told.stx_size,
+    };
+    bool is_born = told.stx_mask & STATX_BTIME;
+    look->born.tv_sec = is_born ? told.stx_btime.tv_sec : 0;
+    look->born.tv_nsec = is_born ? told.stx_btime.tv_nsec : 0;
+    look->mount = told.stx_mnt_id;
+    return look->mount != 0;
 }
 
 struct origin mounts_origin(const char *path) {
     char text[PATH_MAX];
-    struct statx about;
+    struct look look;
     struct origin origin = {0};
     int file;
     snprintf(text, sizeof text, "%s", path);
     for (char *end; (file = open(*text ? text : "/", O_PATH | O_CLOEXEC)) < 0; *end = '\0')
         if (!(end = strrchr(text, '/'))) return origin;
-    origin.mount = mounts_look(file, &about);
-    if (origin.mount) origin.device = makedev(about.stx_dev_major, about.stx_dev_minor);
+    if (mounts_look(file, &look))
+        origin = (struct origin){look.mount, look.about.st_dev};
     close(file);
     return origin;
 }

@@ -10,13 +10,18 @@
 
 void mounts_note(void);
 bool mounts_are_old(int file);
-/* Looks at a file, and at by which mount it is reached: its number; 0: that cannot be told.
- * By that it is told whether the mount is old. */
-uint64_t mounts_look(int file, struct statx *about);
+/* A file, and by which mount it is reached: by its number it is told whether that is old. */
+struct look {
+    struct stat about; /* but for the times */
+    struct timespec born; /* 0: that is not known */
+    uint64_t mount;
+};
+/* False and errno: that cannot be told. */
+bool mounts_look(int file, struct look *look);
 bool mounts_have(uint64_t number);
 /* By which mount a path, or what is there of it, is reached, and of which device it is. */
 struct origin {
-    uint64_t mount; /* as mounts_look has it; 0: there is nothing of it */
+    uint64_t mount; /* as a look has it; 0: there is nothing of it */
     dev_t device;
 };
 struct origin mounts_origin(const char *path);

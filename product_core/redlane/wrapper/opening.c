@@ -11,7 +11,6 @@
 
 #include "devices.h"
 #include "file.h"
-#include "mounts.h"
 #include "pipes.h"
 #include "proc.h"
 #include "processes.h"
@@ -82,11 +81,6 @@ static int open_name(const struct opening *opening, int directory, const char *n
     return (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
 }
 
-/* Whether a file has been mounted where the name is. */
-static bool is_mounted(const struct spot *spot) {
-    return spot->object >= 0 && !mounts_are_same(spot->parent, spot->object);
-}
-
 /* Whether what has been opened is what was looked at, or a file that was made: another
  * may have come there by that name. */
 static bool is_judged(const struct opening *opening, const struct spot *spot) {
@@ -100,7 +94,7 @@ static int open_it(void *argument) {
     struct opening *opening = argument;
     const struct spot *spot = &opening->call->spots[0];
     char name[NAME_MAX + 2];
-    if (spot->parent < 0 || (*spot->name && is_mounted(spot))) {
+    if (spot->parent < 0 || (*spot->name && spot_is_mounted(spot))) {
         opening->file = open_held(opening);
     } else if (!*spot->name) {
         opening->file = open_name(opening, spot->object, ".");
@@ -146,9 +140,8 @@ static int open_plain(struct opening *opening, bool (*is_wanted)(const void *),
 static bool is_of_others(const struct call *call) {
     const struct spot *spot = &call->spots[0];
     pid_t thread = call->caller.thread;
-    if (spot->object < 0 || !S_ISREG(spot->about.st_mode) || !proc_has(spot->object))
-        return false;
-    if (spot->parent < 0 || is_mounted(spot))
+    if (!spot_is_of_proc(spot) || !S_ISREG(spot->about.st_mode)) return false;
+    if (spot->parent < 0 || spot_is_mounted(spot))
         return !call_reads(call) || !proc_is_told_to_all(spot->object);
     if (strcmp(spot->name, "mem") == 0) return !proc_is_own(spot->parent, thread);
     if (call_reads(call) && proc_tells_all(spot->name)) return false;
@@ -161,9 +154,15 @@ static bool is_apart(const struct call *call, const char *kind) {
     return !process_shares(call->caller.thread, kind);
 }
 
+static bool is_in_proc(const struct spot *spot) {
+    if (spot->parent < 0) return false;
+    return spot_is_mounted(spot) ? proc_has(spot->parent)
+                                 : !spot->system || spot->system == PROC_SUPER_MAGIC;
+}
+
 /* Whether it is of the kernel, and of no process. */
 static bool is_setting(const struct spot *spot) {
-    return spot->parent >= 0 && proc_has(spot->parent) && !proc_is_process(spot->parent);
+    return is_in_proc(spot) && !proc_is_process(spot->parent);
 }
 
 /* Whether it is one of networks. */

@@ -10,9 +10,6 @@
 #include "call.h"
 #include "devices.h"
 #include "file.h"
-#include "mounts.h"
-#include "proc.h"
-#include "reached.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +147,7 @@ static bool is_driver(const struct bytes *paths) {
 static bool is_opened_device(const struct call *call, const struct spot *spot) {
     mode_t mode = spot->about.st_mode;
     return call->asked->change == OPENS && spot->object >= 0 &&
-           (S_ISCHR(mode) || S_ISBLK(mode) || proc_has(spot->object));
+           (S_ISCHR(mode) || S_ISBLK(mode) || spot_is_of_proc(spot));
 }
 
 /* Whether that is one that keeps nothing. */
@@ -174,7 +171,7 @@ static bool is_by_object(const struct call *call, const struct spot *spot) {
     bool is_asked = change == OPENS || change == ALTERS || change == ALTERS_OPEN;
     if (spot->object < 0) return false;
     return spot->parent < 0 || is_opened_device(call, spot) ||
-           (is_asked && !mounts_are_same(spot->parent, spot->object));
+           (is_asked && spot_is_mounted(spot));
 }
 
 /* What is opened for reading, or made where it is not there: what is there is read. */
@@ -189,19 +186,14 @@ static bool becomes_reading(struct call *call, const struct spot *spot) {
 
 static bool is_left(const struct places_given *given, struct call *call, size_t number) {
     struct spot *spot = &call->spots[number];
-    bool by_object = is_by_object(call, spot);
+    bool by_object = is_by_object(call, spot), is_proc = spot_is_of_proc(spot), held;
     struct deal deal = deal_of(call);
-    struct reached reached;
-    if (spot_is_nameless(spot) || is_harmless(call, spot)) return false;
-    enum reach reach = reached_find(&call->caller, by_object ? spot->object : spot->parent,
-                                    &reached);
-    bool held;
-    bool is_proc = spot->object >= 0 && proc_has(spot->object);
-    if (reach == UNREACHED) held = false;
-    else if (is_opened_device(call, spot)) held = is_free_device(spot, &reached);
-    else if (reach == IN_MEMORY) held = !is_proc || is_of_process(reached.inside);
-    else held = are_held(given, deal, &reached.paths, by_object ? "" : spot->name);
-    reached_leave(&reached);
+    if (spot->is_nameless || is_harmless(call, spot)) return false;
+    const struct reached *reached = call_reached(call, spot, by_object);
+    if (reached->reach == UNREACHED) held = false;
+    else if (is_opened_device(call, spot)) held = is_free_device(spot, reached);
+    else if (reached->reach == IN_MEMORY) held = !is_proc || is_of_process(reached->inside);
+    else held = are_held(given, deal, &reached->paths, by_object ? "" : spot->name);
     return !held && !becomes_reading(call, spot);
 }
 

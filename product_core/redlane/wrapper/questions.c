@@ -8,6 +8,7 @@
 #include "questions.h"
 
 #include "answer.h"
+#include "apart.h"
 #include "command_line.h"
 #include "frame.h"
 #include "message.h"
@@ -104,7 +105,7 @@ static void add_known(struct bytes *known, const struct command *command, pid_t 
     char directory[PATH_MAX];
     struct stat program, named;
     const char *called = command->words.data;
-    if (!process_has_our_files(process) || !process_program(process, &program)) return;
+    if (!apart_sees_our_files(process) || !process_program(process, &program)) return;
     if (strchr(called, '/') &&
         (*called != '/' || stat(called, &named) != 0 || named.st_dev != program.st_dev ||
          named.st_ino != program.st_ino))

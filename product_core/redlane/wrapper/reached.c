@@ -6,12 +6,14 @@
 #define _GNU_SOURCE
 #include "reached.h"
 
+#include "apart.h"
 #include "file.h"
 #include "mounts.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,7 @@ enum { FUSE_MAGIC = 0x65735546, MQUEUE_MAGIC = 0x19800202 };
 /* A line of a mountinfo. */
 struct mount {
     uint64_t number;
+    _Atomic uint64_t known; /* the other number that it has (mounts.h), once that was met */
     dev_t device;
     const char *root, *point; /* within the file system; where it is */
     char *line;
@@ -129,14 +132,23 @@ void reached_aliases(const char *path, struct bytes *paths) {
 
 /* ---- what was there before ---- */
 
-/* The mount that a file is reached through, if it was there before. */
-static const struct mount *old_mount(int file) {
-    const struct mount *each;
-    uint64_t number = mounts_number(file);
-    if (!mounts_are_old(file)) return NULL;
-    for (size_t i = 0; (each = mount_at(&noted, i)); i++)
-        if (each->number == number) return each;
+static struct mount *mount_known(uint64_t number) {
+    struct mount *each = (struct mount *)noted.data;
+    for (size_t left = noted.length / sizeof *each; left; left--, each++)
+        if (atomic_load(&each->known) == number) return each;
     return NULL;
+}
+
+/* The mount that a file is reached through, if it was there before. */
+static const struct mount *old_mount(int file, uint64_t mount) {
+    if (!mounts_have(mount)) return NULL;
+    struct mount *found = mount_known(mount), *each = (struct mount *)noted.data;
+    if (found) return found;
+    uint64_t number = mounts_number(file);
+    for (size_t left = noted.length / sizeof *each; left && !found; left--, each++)
+        if (each->number == number) found = each;
+    if (found) atomic_store(&found->known, mount);
+    return found;
 }
 
 /* Puts a path below a mount's root in its file system. */
@@ -200,11 +212,12 @@ static const char *below_root(const struct caller *caller, int file, const char 
     return path + strlen(left);
 }
 
-/* Only root moves the mounts that were there before. */
+/* Only root moves the mounts that were there before, which is told. */
 static bool find_old(struct reached *reached, const struct caller *caller, int file,
                      const struct mount *mount, const char *path) {
-    const char *rest = geteuid() == 0 ? below_root(caller, file, path)
-                                      : below(path, mount->point);
+    bool may_be_moved = geteuid() == 0 && apart_has_begun();
+    const char *rest = may_be_moved ? below_root(caller, file, path)
+                                    : below(path, mount->point);
     if (!rest) return false;
     if (mount->point[1] || !*rest) bytes_add_text(&reached->paths, mount->point);
     bytes_add(&reached->paths, rest, strlen(rest) + 1);
@@ -283,11 +296,11 @@ static bool is_in_memory(int file) {
     }
 }
 
-enum reach reached_find(const struct caller *caller, int file, struct reached *reached) {
+static enum reach find(struct reached *reached, const struct caller *caller, int file,
+                       uint64_t number) {
     char path[PATH_MAX];
-    *reached = (struct reached){0};
     if (!file_path(file, path)) return UNREACHED;
-    const struct mount *mount = old_mount(file);
+    const struct mount *mount = old_mount(file, number);
     if (mount) return find_old(reached, caller, file, mount, path) ? REACHED : UNREACHED;
     dev_t device = find_inside(reached, caller, file, path);
     if (!device) return UNREACHED;
@@ -297,6 +310,13 @@ enum reach reached_find(const struct caller *caller, int file, struct reached *r
     if (add_present_paths(reached, device))
         return reached->paths.length ? REACHED : UNREACHED;
     return is_memory ? IN_MEMORY : UNREACHED;
+}
+
+void reached_find(const struct caller *caller, int file, uint64_t mount,
+                  struct reached *reached) {
+    reached->paths = (struct bytes){0};
+    *reached->inside = '\0';
+    reached->reach = find(reached, caller, file, mount);
 }
 
 void reached_leave(struct reached *reached) {

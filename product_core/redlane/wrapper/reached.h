@@ -11,6 +11,7 @@ enum reach {
 };
 
 struct reached {
+    enum reach reach;
     struct bytes paths;       /* each ends with NUL */
     char inside[2 * PATH_MAX]; /* the path within its file system */
 };
@@ -21,6 +22,7 @@ void reached_note(void);
 const char *reached_point(size_t number);
 /* Adds the other paths that a path had then, each with NUL at its end. */
 void reached_aliases(const char *path, struct bytes *paths);
-/* `reached` is to be left in any case. */
-enum reach reached_find(const struct caller *caller, int file, struct reached *reached);
+/* Of a file and the number of the mount that it is reached by (mounts.h); to be left. */
+void reached_find(const struct caller *caller, int file, uint64_t mount,
+                  struct reached *reached);
 void reached_leave(struct reached *reached);

@@ -77,25 +77,23 @@ static int find(struct reading *reading, const char *path, bool *is_sure) {
 
 /* ---- what it is ---- */
 
-static bool is_plain(const struct statx *about) {
-    unsigned kind = about->stx_rdev_major;
-    if (S_ISREG(about->stx_mode)) return true;
-    return S_ISCHR(about->stx_mode) && kind == MEM_MAJOR &&
-           device_keeps_nothing(makedev(kind, about->stx_rdev_minor));
+static bool is_plain(const struct stat *about) {
+    if (S_ISREG(about->st_mode)) return true;
+    return S_ISCHR(about->st_mode) && major(about->st_rdev) == MEM_MAJOR &&
+           device_keeps_nothing(about->st_rdev);
 }
 
 /* Whether its path is the only one by which it is hidden, and says that it is not. */
-static bool is_free(const struct reading *reading, int file, const struct statx *about,
-                    uint64_t mount) {
+static bool is_free(const struct reading *reading, int file, const struct look *look) {
     const struct hidden *hidden = reading->hidden;
     char path[PATH_MAX];
-    if (!mounts_have(mount)) return false;
+    if (!mounts_have(look->mount)) return false;
     if (proc_has(file))
         return !reading->has_links && file_path(file, path) && proc_file_tells_all(path);
     if (!file_path(file, path) || path_is_of_removed(path) || hidden_holds(hidden, path))
         return false;
-    return hidden_is_reached_by(hidden, mount) ||
-           !hidden_may_be_on(hidden, makedev(about->stx_dev_major, about->stx_dev_minor));
+    return hidden_is_reached_by(hidden, look->mount) ||
+           !hidden_may_be_on(hidden, look->about.st_dev);
 }
 
 /* ---- to open it ---- */
@@ -114,7 +112,7 @@ static int open_found(void *argument) {
 
 static int find_and_open(void *argument) {
     struct reading *reading = argument;
-    struct statx about;
+    struct look look;
     char path[PATH_MAX];
     bool is_sure;
     int error = caller_string(&reading->caller, reading->data->args[(int)reading->asked->path],
@@ -122,8 +120,8 @@ static int find_and_open(void *argument) {
     if (error) return error;
     reading->file = find(reading, path, &is_sure);
     if (reading->file < 0) return is_sure ? errno : READING_UNSURE;
-    uint64_t mount = mounts_look(reading->file, &about);
-    if (!mount || !is_plain(&about) || !is_free(reading, reading->file, &about, mount)) {
+    if (!mounts_look(reading->file, &look) || !is_plain(&look.about) ||
+        !is_free(reading, reading->file, &look)) {
         close(reading->file);
         return READING_UNSURE;
     }

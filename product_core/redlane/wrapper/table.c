@@ -53,6 +53,13 @@ static void add_entry(struct table *table, const char *directory, const char *na
 
 static void add_path(struct table *table, const char *path, int links);
 
+static void add_way(struct table *table, const char *path) {
+    const char *end = table->ways.data + table->ways.length;
+    for (const char *each = table->ways.data; each < end; each += strlen(each) + 1)
+        if (strcmp(each, path) == 0) return;
+    bytes_add(&table->ways, path, strlen(path) + 1);
+}
+
 /* Keeps what leads on where a link does: `left` comes after it. */
 static void add_target(struct table *table, const char *directory, const char *link,
                        const char *left, int links) {
@@ -81,7 +88,7 @@ static void add_path(struct table *table, const char *path, int links) {
             add_entry(table, directory, name, exists ? &object : NULL, !is_last);
         if (exists && S_ISLNK(object.st_mode))
             add_target(table, directory, upto, left, links);
-        if (!exists && !is_last) bytes_add(&table->ways, upto, strlen(upto) + 1);
+        if (!exists && !is_last) add_way(table, upto);
         if (!exists) return;
         snprintf(directory, sizeof directory, "%s", upto);
     }
@@ -109,6 +116,33 @@ static int compare(const void *one, const void *other) {
 bool table_has(const struct table *table, struct identity object) {
     size_t count = table->content.length / sizeof object;
     return count && bsearch(&object, table->content.data, count, sizeof object, compare);
+}
+
+static struct beside *place_beside(struct table *table, ino_t inode) {
+    return &table->beside[inode % BESIDE];
+}
+
+bool table_is_beside(struct table *table, const struct look *directory) {
+    const struct beside *known = place_beside(table, directory->about.st_ino);
+    pthread_mutex_lock(&table->lock);
+    bool is_it = identity_is(known->directory, identity_of(&directory->about)) &&
+                 known->mount == directory->mount &&
+                 known->born.tv_sec == directory->born.tv_sec &&
+                 known->born.tv_nsec == directory->born.tv_nsec;
+    pthread_mutex_unlock(&table->lock);
+    return is_it;
+}
+
+/* One that has come by the same number since was born later: of the youngest that could not
+ * be told. */
+void table_put_beside(struct table *table, const struct look *directory) {
+    struct beside *place = place_beside(table, directory->about.st_ino);
+    if (!directory->born.tv_sec || directory->born.tv_sec >= table->since.tv_sec) return;
+    pthread_mutex_lock(&table->lock);
+    place->directory = identity_of(&directory->about);
+    place->born = directory->born;
+    place->mount = directory->mount;
+    pthread_mutex_unlock(&table->lock);
 }
 
 /* Keeps all that lies below a path by what it is. */
@@ -140,6 +174,7 @@ static void add_content(struct table *table, const char *path) {
 struct table *table_make(const char *const *paths, size_t count, bool is_deep) {
     struct table *table = allocate(sizeof *table);
     *table = (struct table){.users = 1, .is_deep = is_deep, .is_complete = true};
+    pthread_mutex_init(&table->lock, NULL);
     clock_gettime(CLOCK_MONOTONIC_COARSE, &table->looked);
     clock_gettime(CLOCK_REALTIME_COARSE, &table->since);
     for (size_t i = 0; i < count; i++) {

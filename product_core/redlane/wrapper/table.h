@@ -2,12 +2,16 @@
 #pragma once
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
 #include "bytes.h"
+#include "mounts.h"
+
+enum { BESIDE = 64 };
 
 struct identity {
     dev_t device;
@@ -32,6 +36,12 @@ struct table {
     struct bytes entries; /* an array of struct entry */
     struct bytes above;   /* of struct identity: what leads there */
     struct bytes content; /* the same, in order: all that lies below */
+    pthread_mutex_t lock; /* of the following */
+    struct beside {
+        struct identity directory;
+        struct timespec born;
+        uint64_t mount;
+    } beside[BESIDE];
 };
 
 struct identity identity_of(const struct stat *about);
@@ -46,5 +56,8 @@ bool table_is_fresh(const struct table *table);
 const struct entry *table_entry(const struct table *table, size_t number);
 /* Whether a directory leads to what is kept. */
 bool table_leads(const struct table *table, struct identity object);
+/* Whether a directory is known to be none of them, nor to lie below any. */
+bool table_is_beside(struct table *table, const struct look *directory);
+void table_put_beside(struct table *table, const struct look *directory);
 /* Whether it lies below a path. */
 bool table_has(const struct table *table, struct identity object);

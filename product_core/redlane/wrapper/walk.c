@@ -8,11 +8,11 @@
 
 #include "bytes.h"
 #include "file.h"
-#include "mounts.h"
 #include "proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,21 +191,44 @@ static bool take_name(struct walk *walk, struct spot *spot, bool *is_last, bool 
     return true;
 }
 
+/* The object is a file, which is held from then on. */
+static int take_object(struct spot *spot, int file) {
+    struct look look;
+    spot->object = file;
+    if (file < 0 || !mounts_look(file, &look)) return errno;
+    spot->about = look.about;
+    spot->mount = look.mount;
+    return 0;
+}
+
+/* The spot is that file. */
+static int take_file(struct spot *spot, int file) {
+    int error = take_object(spot, file);
+    if (error || !S_ISDIR(spot->about.st_mode)) return error;
+    if (!mounts_look(file, &spot->around)) return errno;
+    spot->parent = dup(file);
+    return spot->parent < 0 ? errno : 0;
+}
+
 /* The spot is what the walk has come to. */
 static int stay(struct walk *walk, struct spot *spot) {
     *spot->name = '\0';
     spot->end = walk->end;
-    spot->object = dup(walk->at);
-    if (spot->object < 0 || fstat(spot->object, &spot->about) != 0) return errno;
-    if (!S_ISDIR(spot->about.st_mode)) return 0;
-    spot->parent = dup(walk->at);
-    return spot->parent < 0 ? errno : 0;
+    int file = walk->at;
+    walk->at = -1;
+    return take_file(spot, file);
+}
+
+/* The spot is a name in the directory that the walk has come to. */
+static int take_name_in(struct walk *walk, struct spot *spot, const char *end) {
+    spot->end = end;
+    spot->parent = walk->at;
+    walk->at = -1;
+    return mounts_look(spot->parent, &spot->around) ? 0 : errno;
 }
 
 static int look_at(const struct walk *walk, struct spot *spot) {
-    spot->object = openat(walk->at, spot->name, PIN | O_NOFOLLOW);
-    if (spot->object < 0) return errno;
-    return fstat(spot->object, &spot->about) ? errno : 0;
+    return take_object(spot, openat(walk->at, spot->name, PIN | O_NOFOLLOW));
 }
 
 /* At the root it stays there; what a session has mounted may lie on that. */
@@ -234,9 +257,7 @@ static int step(struct walk *walk, enum end end, struct spot *spot, bool *ended)
         if (is_last && is_dir && !error) strcat(walk->left, "/");
     } else if (is_last && (!error || error == ENOENT)) {
         *ended = true;
-        spot->end = is_dir ? "/" : "";
-        spot->parent = dup(walk->at);
-        return spot->parent < 0 ? errno : 0;
+        return take_name_in(walk, spot, is_dir ? "/" : "");
     } else if (!error) {
         move(walk, spot->object);
         spot->object = -1;
@@ -266,6 +287,21 @@ static void go_straight(struct walk *walk) {
     memmove(walk->left, end + 1, strlen(end + 1) + 1);
 }
 
+static bool is_nameless(const struct spot *spot) {
+    char path[PATH_MAX];
+    if (spot->object < 0 || (*spot->name && spot->about.st_nlink)) return false;
+    if (!file_path(spot->object, path)) return *path;
+    return !spot->about.st_nlink && path_is_of_removed(path);
+}
+
+/* What is to be known of a spot that has been found. */
+static void know(struct spot *spot) {
+    struct statfs about;
+    int file = spot->object >= 0 ? spot->object : spot->parent;
+    spot->system = fstatfs(file, &about) == 0 ? (unsigned long)about.f_type : 0;
+    spot->is_nameless = is_nameless(spot);
+}
+
 int walk_path(const struct caller *caller, int directory, const char *path, enum end end,
               struct spot *spot) {
     struct walk walk = {.caller = caller, .end = "/"};
@@ -279,27 +315,27 @@ int walk_path(const struct caller *caller, int directory, const char *path, enum
     strcpy(walk.left, path);
     go_straight(&walk);
     while (!error && !ended) error = step(&walk, end, spot, &ended);
-    close(walk.at);
+    if (walk.at >= 0) close(walk.at);
     spot->is_by_proc = walk.is_by_proc;
     if (error) spot_leave(spot);
+    else know(spot);
     return error;
 }
 
 int walk_open(const struct caller *caller, int number, struct spot *spot) {
     *spot = (struct spot){.parent = -1, .object = -1};
-    spot->object = caller_open(caller, number);
-    if (spot->object < 0) return errno;
-    if (fstat(spot->object, &spot->about) != 0) return errno;
-    if (!S_ISDIR(spot->about.st_mode)) return 0;
-    spot->parent = dup(spot->object);
-    return spot->parent < 0 ? errno : 0;
+    int error = take_file(spot, caller_open(caller, number));
+    if (error) spot_leave(spot);
+    else know(spot);
+    return error;
 }
 
-bool spot_is_nameless(const struct spot *spot) {
-    char path[PATH_MAX];
-    if (spot->object < 0) return false;
-    if (!file_path(spot->object, path)) return *path;
-    return !spot->about.st_nlink && path_is_of_removed(path);
+bool spot_is_mounted(const struct spot *spot) {
+    return spot->object >= 0 && spot->parent >= 0 && spot->mount != spot->around.mount;
+}
+
+bool spot_is_of_proc(const struct spot *spot) {
+    return spot->object >= 0 && (!spot->system || spot->system == PROC_SUPER_MAGIC);
 }
 
 void spot_leave(struct spot *spot) {

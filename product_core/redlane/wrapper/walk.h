@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "mounts.h"
+
 /* Who calls, as far as paths go. */
 struct caller {
     pid_t thread;
@@ -24,6 +26,12 @@ struct spot {
     int object;                /* what is there; -1: nothing is */
     bool is_by_proc;           /* a link of /proc was followed on the way */
     struct stat about;         /* of the object */
+    uint64_t mount;            /* by which that is reached (mounts.h) */
+    struct look around;        /* at the parent */
+    unsigned long system; /* the file system of the object, or else of the parent; 0: nobody
+                           * knows */
+    bool is_nameless;          /* the object has no name in any directory: it never had one,
+                                * or has none any more */
 };
 
 enum { HERE = -100 }; /* AT_FDCWD */
@@ -53,6 +61,7 @@ int walk_path(const struct caller *caller, int directory, const char *path, enum
 /* Finds the spot of what a descriptor of the caller's stands for. */
 int walk_open(const struct caller *caller, int number, struct spot *spot);
 void spot_leave(struct spot *spot);
-/* Whether the object has no name in any directory: it never had one, or has none any
- * more. */
-bool spot_is_nameless(const struct spot *spot);
+/* Whether something has been mounted where its name is. */
+bool spot_is_mounted(const struct spot *spot);
+/* Whether the object is of a /proc, for all that is known. */
+bool spot_is_of_proc(const struct spot *spot);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "whole.h"
 
+#include "apart.h"
 #include "environment.h"
 #include "frame.h"
 #include "home.h"
@@ -87,7 +88,7 @@ static bool is_command(const char *word) { return *word != '-' && *word != '+'; 
 bool whole_question(pid_t process, const struct started *started, struct bytes *text) {
     struct line line = {.count = 0};
     if (started->is_script || started->name || started->skipped ||
-        !process_has_our_files(process))
+        !apart_sees_our_files(process))
         return false;
     bool is_whole = read_line(&line, process) && line.count > 2;
     bool is_sh = is_whole && is_named(line.words[0], "sh");

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -141,6 +143,45 @@ def test_what_changes_while_it_is_looked_at_changes_nothing(
         check=False,
     )
     assert done.returncode == 0
+
+
+WRITER = """\
+import os, sys
+for each in sys.stdin:
+    try:
+        os.close(os.open(f"{each.strip()}/file", os.O_WRONLY | os.O_CREAT))
+        print(0, flush=True)
+    except OSError as error:
+        print(error.errno, flush=True)
+"""
+
+
+def test_what_bears_the_number_of_another_directory_is_kept(
+    wrapper: Wrapper, place: Path
+) -> None:
+    """Directories that have been written in are remembered."""
+    used, kept = place / "used", place / "own/policies/new"
+    used.mkdir()
+    number = used.stat().st_ino
+    born = time.time()
+    while int(time.time()) == int(born):
+        os.sched_yield()
+    session = subprocess.Popen(
+        [*_session(wrapper, place), PYTHON, "-I", "-c", WRITER],
+        env=dict(wrapper.environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert session.stdin
+    assert session.stdout
+    print(used, file=session.stdin, flush=True)
+    assert session.stdout.readline() == "0\n"
+    shutil.rmtree(used)
+    kept.mkdir()
+    told, _ = session.communicate(f"{kept}\n", timeout=60)
+    assert kept.stat().st_ino == number, "the file system gives numbers out again"
+    assert int(told) == REFUSED
 
 
 def test_what_cannot_be_looked_at_fails(wrapper: Wrapper, place: Path) -> None:
