@@ -110,7 +110,7 @@ def build(
     sessions = _sessions(
         table, membership, reviews, rules, default_role, quota_key, held
     )
-    reviewing = build_reviewing(rules, table, membership, reviews)
+    reviewing = build_reviewing(rules, table, membership, reviews, kept)
     gate = _gate(rules, table, events, reviews, quota_key, reviewing)
     judging = JudgingService(gate, metrics)
     context = JudgingContext(gate, table, membership, reviews, judging)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from redlane.daemon.answering import Answering
 from redlane.daemon.proxy_parts import acting
@@ -12,6 +14,7 @@ from redlane.membership.resolver import MembershipResolver
 from redlane.membership.tcp_callers import TcpCallers
 from redlane.model.settings import Review as ReviewSettings
 from redlane.sessions.pausing import Pausing
+from redlane.sessions.resuming import resumed_if_killed
 from redlane.state.review import Review
 from redlane.state.reviews import Reviews
 from redlane.state.sessions import SessionTable
@@ -49,8 +52,9 @@ def build_reviewing(
     table: SessionTable,
     membership: MembershipResolver,
     reviews: Reviews,
+    sessions: Path,
 ) -> Reviewing:
-    """Join everything; nothing listens yet."""
+    """Join everything; nothing listens yet. The table is kept in `sessions`."""
 
     def settings() -> ReviewSettings:
         return rules.loaded.settings.review
@@ -61,5 +65,10 @@ def build_reviewing(
         Jury(lambda: rules.ruleset.match_types, reviews),
         Webhooks(reviews, settings, link=answering.links.link),
         answering,
-        Pausing(table, membership, lambda: rules.ruleset),
+        Pausing(
+            table,
+            membership,
+            lambda: rules.ruleset,
+            partial(resumed_if_killed, sessions),
+        ),
     )

@@ -3,7 +3,13 @@
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from weakref import WeakValueDictionary
 
 from redlane.errors import RedlaneError
@@ -29,6 +35,7 @@ class _Turn:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.held = 0
+        self.frozen = ExitStack()
 
 
 class Pausing:
@@ -42,11 +49,16 @@ class Pausing:
         table: SessionTable,
         membership: MembershipResolver,
         rules: Callable[[], RuleSet],
+        resumed: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """Nothing is held yet."""
+        """Nothing is held yet.
+
+        Within `resumed` what is paused goes on even if this process is killed.
+        """
         self._table = table
         self._membership = membership
         self._rules = rules
+        self._resumed = resumed
         self._lock = threading.Lock()
         self._turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
 
@@ -63,18 +75,30 @@ class Pausing:
             with turn.lock:
                 turn.held += 1
                 if turn.held == 1 and self._table.pause(review.session):
-                    self._signal(review.session, stop_tree)
+                    self._freeze(review.session, turn.frozen)
             yield
         finally:
             with turn.lock:
                 turn.held -= 1
                 if not turn.held:
                     self._resume(review.session)
+                    turn.frozen.close()
 
     def resume_all(self) -> None:
         """Let go on what a daemon before this one had frozen for what it held."""
         for session in self._table.list():
             self._resume(session.id)
+
+    def _freeze(self, session_id: str, frozen: ExitStack) -> None:
+        try:
+            frozen.enter_context(self._resumed())
+        except OSError as error:
+            _log.warning(
+                "session %s: %s: it stays frozen if the daemon is killed",
+                session_id,
+                error,
+            )
+        self._signal(session_id, stop_tree)
 
     def _resume(self, session_id: str) -> None:
         if not self._table.resume(session_id):
