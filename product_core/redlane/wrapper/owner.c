@@ -4,8 +4,9 @@
  * is; and where the session is root's too, it has not changed since that began. What a
  * session has mounted there is another file; and in a root or in namespaces of its own a
  * program may have been started by a loader of the session's, so that it is none there;
- * nor where a filter of the session's tells it that calls are done which are not; nor once
- * it has loaded a library that an option named (`ssh-keygen -D`). */
+ * nor where a filter of the session's tells it that calls are done which are not; nor as
+ * long as it has code in its memory that is not installed, as of a library that an option
+ * named (`ssh-keygen -D`). */
 #define _GNU_SOURCE
 #include "owner.h"
 
