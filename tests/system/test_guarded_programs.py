@@ -181,6 +181,38 @@ def test_what_an_allowed_text_works_out_is_allowed(
     assert (done.code, done.out) == (0, "forbidden-word\n"), done
 
 
+LOOKING = ": > runs; until [ -e go ]; do :; done"
+EXCHANGING = f"""\
+import os, pathlib, subprocess, sys
+script, runs, go = map(pathlib.Path, ("s.sh", "runs", "go"))
+beginning = "{LOOKING}\\n#" + "x" * 20000 + "\\n/bin/echo "
+script.write_text(beginning + "as it was")
+with subprocess.Popen(sys.argv[2:]) as shell:
+    while not runs.exists() and shell.poll() is None:
+        os.sched_yield()  # it has read the beginning, and not the end
+    script.write_text(beginning + sys.argv[1])
+    go.touch()
+runs.unlink(), go.unlink()
+sys.exit(shell.returncode)
+"""
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(
+    "words", [("bash", "s.sh"), ("bash", "-c", f"{LOOKING}; . ./s.sh")]
+)
+def test_what_an_exchanged_script_starts_is_judged(
+    home: Home, role: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    code = f"import os; os.chdir({str(tmp_path)!r})\n{EXCHANGING}"
+
+    refused = by_python(home, role, code, "forbidden-word", *words)
+    fine = by_python(home, role, code, "fine-word", *words)
+
+    assert REASON in refused.err, refused
+    assert (fine.code, fine.out, fine.err) == (0, "fine-word\n", ""), fine
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_recipe_that_needs_no_shell_is_judged(
     home: Home, role: str, tmp_path: Path

@@ -46,6 +46,11 @@ class HeldCommand:
         """Whether more may run than was judged."""
         return self._content is not None and self._content.is_open
 
+    @property
+    def may_be_exchanged(self) -> bool:
+        """Whether it runs files, which others may be by then."""
+        return self._content is not None and self._content.runs_files
+
     def hold(self) -> bytes | None:
         """Remember what the command uses: it is about to wait.
 

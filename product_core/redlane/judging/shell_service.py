@@ -218,7 +218,8 @@ def _is_open(asked: HeldCommand, judgement: Judgement) -> bool:
     is_as_it_was = verdict.decision is Decision.ALLOW and not is_seen
     if is_as_it_was and not judgement.review and verdict.policy is not None:
         return False
-    return bool(asked.unknown_words) or (asked.is_open and is_as_it_was)
+    is_open = asked.is_open or asked.may_be_exchanged
+    return bool(asked.unknown_words) or (is_open and is_as_it_was)
 
 
 def _goes_on(judgement: Judgement) -> bool:

@@ -135,6 +135,14 @@ class Content(ABC):
         return False
 
     @property
+    def runs_files(self) -> bool:
+        """Whether text of files runs that was shown to policies, in context Shell.
+
+        Others may lie there by the time that a shell opens them.
+        """
+        return False
+
+    @property
     def rests_on_text(self) -> bool:
         """Whether it reads so whatever files there are, in context Shell.
 

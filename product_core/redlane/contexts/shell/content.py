@@ -50,6 +50,7 @@ class _Found(NamedTuple):
     is_open: bool = False
     is_relaxed: bool = False
     rests_on_text: bool = False
+    runs_files: bool = False
 
 
 class ShellContent(Content):
@@ -120,6 +121,11 @@ class ShellContent(Content):
     def is_open(self) -> bool:
         """Whether it works out what runs, or may do otherwise than it was read."""
         return self._found is not None and self._found.is_open
+
+    @property
+    def runs_files(self) -> bool:
+        """Whether it runs scripts, or reads their commands: as they were."""
+        return self._found is not None and self._found.runs_files
 
     @property
     def rests_on_text(self) -> bool:
@@ -206,6 +212,7 @@ class ShellContent(Content):
             found.is_open or bool(found.unknown),
             is_relaxed,
             not (as_script or is_relaxed) and _is_of_programs(self.data, disk.seen),
+            bool(found.scripts),
         )
 
     def _scope(self, found: Findings, disk: Disk) -> Scope:
