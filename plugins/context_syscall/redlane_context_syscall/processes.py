@@ -52,28 +52,34 @@ def program_of(listener: Listener, notification: Notification) -> str:
     link = Path(f"/proc/{notification.pid}/exe")
     try:
         path = link.readlink()
-        is_it = path.samefile(link) and _has_only_roots_code(notification.pid)
+        is_it = path.samefile(link) and _has_only_roots_code(notification.pid, path)
     except OSError:
         return ""
     return str(path) if is_it and listener.is_valid(notification.id) else ""
 
 
-def _has_only_roots_code(thread: int) -> bool:
+def _has_only_roots_code(thread: int, program: Path) -> bool:
     """Raises OSError where a file of code is not found under its name."""
-    for line in Path(f"/proc/{thread}/maps").read_text(errors="replace").splitlines():
-        _, rights, _, _, inode, name = f"{line} ".split(" ", 5)
-        is_kernels = name.strip() in _KERNELS
-        if "x" in rights and not is_kernels and not _is_roots(name.strip(), int(inode)):
+    lines = Path(f"/proc/{thread}/maps").read_text(errors="replace").splitlines()
+    maps = [f"{line} ".split(" ", 5) for line in lines]
+    # Some file systems have another device than their files say.
+    devices = {each[3] for each in maps if each[5].strip() == str(program)}
+    told = dict.fromkeys(devices, program.stat().st_dev)
+    for _, rights, _, device, inode, name in maps:
+        if "x" not in rights or name.strip() in _KERNELS:
+            continue
+        about = Path(name.strip()).lstat()
+        here = (told.get(device, _device(device)), int(inode))
+        is_others = about.st_uid != 0 or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        is_there = name.strip().startswith(_INSTALLED)
+        if not is_there or is_others or (about.st_dev, about.st_ino) != here:
             return False
     return True
 
 
-def _is_roots(path: str, inode: int) -> bool:
-    if not path.startswith(_INSTALLED):
-        return False
-    about = Path(path).lstat()
-    is_others = about.st_uid != 0 or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return about.st_ino == inode and not is_others
+def _device(text: str) -> int:
+    major, minor = (int(each, 16) for each in text.split(":"))
+    return os.makedev(major, minor)
 
 
 def process_of(thread: int) -> int:

@@ -12,6 +12,7 @@
 
 #include "apart.h"
 #include "processes.h"
+#include "reached.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -84,15 +86,22 @@ static bool runs_what_is_installed(pid_t thread, char *path) {
 }
 
 /* Whether a line of a process's map is of no code, or of code that is installed. What is
- * in no file is the kernel's, or was made by the program itself. */
+ * in no file is the kernel's, or was made by the program itself. Some file systems have
+ * another device than their files say. */
 static bool is_harmless(char *line) {
     char rights[5];
+    unsigned device_major, device_minor;
     unsigned long file;
     struct stat there;
     int name = 0;
-    if (sscanf(line, "%*s %4s %*s %*s %lu %n", rights, &file, &name) != 2) return false;
+    if (sscanf(line, "%*s %4s %*s %x:%x %lu %n", rights, &device_major, &device_minor, &file,
+               &name) != 4)
+        return false;
     if (rights[2] != 'x') return true;
-    if (file) return is_installed(line + name, &there) && there.st_ino == file;
+    dev_t device = makedev(device_major, device_minor), mounted = reached_device(line + name);
+    if (file)
+        return is_installed(line + name, &there) && there.st_ino == file &&
+               (there.st_dev == device || mounted == device);
     return strcmp(line + name, "[vdso]") == 0 || strcmp(line + name, "[vsyscall]") == 0;
 }
 

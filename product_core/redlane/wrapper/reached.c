@@ -113,6 +113,11 @@ static const struct mount *mount_of(const char *path) {
     return found;
 }
 
+dev_t reached_device(const char *path) {
+    const struct mount *mount = mount_of(path);
+    return mount ? mount->device : 0;
+}
+
 void reached_aliases(const char *path, struct bytes *paths) {
     const struct mount *own = mount_of(path), *each;
     char inside[2 * PATH_MAX];
@@ -149,6 +154,11 @@ static const struct mount *old_mount(int file, uint64_t mount) {
         if (each->number == number) found = each;
     if (found) atomic_store(&found->known, mount);
     return found;
+}
+
+bool reached_is_there(int file, uint64_t number, const char *path) {
+    const struct mount *mount = old_mount(file, number);
+    return mount && below(path, mount->point);
 }
 
 /* Puts a path below a mount's root in its file system. */

@@ -15,6 +15,7 @@
 #include "file.h"
 #include "mounts.h"
 #include "proc.h"
+#include "reached.h"
 #include "walk.h"
 
 #include <errno.h>
@@ -87,11 +88,9 @@ static bool is_plain(const struct stat *about) {
 static bool is_free(const struct reading *reading, int file, const struct look *look) {
     const struct hidden *hidden = reading->hidden;
     char path[PATH_MAX];
-    if (!mounts_have(look->mount)) return false;
-    if (proc_has(file))
-        return !reading->has_links && file_path(file, path) && proc_file_tells_all(path);
-    if (!file_path(file, path) || path_is_of_removed(path) || hidden_holds(hidden, path))
-        return false;
+    if (!file_path(file, path) || !reached_is_there(file, look->mount, path)) return false;
+    if (proc_has(file)) return !reading->has_links && proc_file_tells_all(path);
+    if (path_is_of_removed(path) || hidden_holds(hidden, path)) return false;
     return hidden_is_reached_by(hidden, look->mount) ||
            !hidden_may_be_on(hidden, look->about.st_dev);
 }

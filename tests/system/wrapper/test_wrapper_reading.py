@@ -4,9 +4,10 @@ The same program runs alone and by `redlane-run`, and says the same.
 """
 
 from collections.abc import Mapping
+from errno import EPERM
 
 import pytest
-from system.hidden_ground import Ground, said_twice
+from system.hidden_ground import PYTHON, Ground, said_twice
 
 ALIKE: Mapping[str, str] = {
     "what is not there, or not to be had": """
@@ -272,3 +273,27 @@ def test_who_has_become_another_reads_what_that_one_may(
         pytest.skip("NOT TESTED: this is not root")
     held, alone = said_twice(ground, OF_ROOT[name])
     assert held == alone
+
+
+TAKEN_AWAY = """
+import ctypes, os
+place = os.open("own", os.O_RDONLY | os.O_DIRECTORY)
+away = ctypes.CDLL(None).umount2(b"own", 2)
+try: print(away, os.open("secret", os.O_RDONLY, dir_fd=place))
+except OSError as error: print(away, error.errno)
+print(os.read(os.open("beside", os.O_RDONLY), 99).decode())
+"""
+
+
+def test_what_is_unmounted_stays_hidden(ground: Ground) -> None:
+    if not ground.is_roots:
+        pytest.skip("NOT TESTED: these are for root")
+    ground.renew()
+    (ground.place / "own").mkdir()
+    (ground.place / "beside").write_text("as it was")
+    mounting = 'mount -t tmpfs none own && echo so > own/secret && exec "$@"'
+    within = ("/usr/bin/unshare", "-m", "/bin/sh", "-c", mounting, "sh")
+    words = (PYTHON, "-I", "-B", "-c", TAKEN_AWAY)
+    options = ["--hidden", f"={ground.place / 'own'}"]
+    done = ground.run(*words, options=options, within=within)
+    assert done.stdout == f"0 {EPERM}\nas it was\n", done
