@@ -111,11 +111,11 @@ print(tried(n.connect, (0, 0)), n.getsockname()[0] == os.getpid())
 
 SOCKETS = """
 def unix(kind=socket.SOCK_STREAM): return socket.socket(socket.AF_UNIX, kind)
-def signal_waiting(pid, looks=100):  # from a child, once it has done nothing for so many
+def signal_waiting(pid, looks=100):  # from a child, once it has waited for so many
     if os.fork(): return
     left = looks
     while left:
-        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        state = text(f"/proc/{pid}/stat", 999).rpartition(b")")[2].split()[0].decode()
         left = left - 1 if state in "SD" else looks
     os.kill(pid, signal.SIGALRM); os._exit(0)
 def listening(path, kind=socket.SOCK_STREAM, backlog=9):
