@@ -18,7 +18,7 @@ __all__ = [
     "program_of",
 ]
 
-_INSTALLED = ("/usr/", "/opt/")
+_INSTALLED = ("/usr/", "/opt/", "/lib/", "/lib64/")
 _KERNELS = ("[vdso]", "[vsyscall]")
 _LONGEST_COMMAND = 4096
 _TRIES = 3

@@ -67,9 +67,13 @@ static bool is_roots_alone(const char *path) {
            !(about.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+static bool is_below_lib(const char *path) {
+    return strncmp(path, "/lib/", 5) == 0 || strncmp(path, "/lib64/", 7) == 0;
+}
+
 /* Whether a file is root's alone, as all above it is, and as it was. Cuts the path. */
 static bool is_installed(char *path, struct stat *about) {
-    if (!is_below_usr(path) || lstat(path, about) != 0) return false;
+    if ((!is_below_usr(path) && !is_below_lib(path)) || lstat(path, about) != 0) return false;
     if (geteuid() == 0 && about->st_ctime >= began) return false;
     for (char *end = path + strlen(path); end > path; end = strrchr(path, '/')) {
         *end = '\0';

@@ -287,9 +287,10 @@ static void go_straight(struct walk *walk) {
     memmove(walk->left, end + 1, strlen(end + 1) + 1);
 }
 
+/* What was found by its name has one, whatever was put in its place since. */
 static bool is_nameless(const struct spot *spot) {
     char path[PATH_MAX];
-    if (spot->object < 0 || (*spot->name && spot->about.st_nlink)) return false;
+    if (spot->object < 0 || *spot->name) return false;
     if (!file_path(spot->object, path)) return *path;
     return !spot->about.st_nlink && path_is_of_removed(path);
 }
