@@ -12,7 +12,6 @@
 
 #include "apart.h"
 #include "processes.h"
-#include "reached.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -89,36 +88,47 @@ static bool runs_what_is_installed(pid_t thread, char *path) {
            there.st_dev == run.st_dev && there.st_ino == run.st_ino;
 }
 
-/* Whether a line of a process's map is of no code, or of code that is installed. What is
- * in no file is the kernel's, or was made by the program itself. Some file systems have
- * another device than their files say. */
-static bool is_harmless(char *line) {
+/* A program as its map has it: there some file systems have another device than their files
+ * say. */
+struct mapped {
+    char path[PATH_MAX];
+    struct stat program;
+    dev_t device; /* 0: not met yet */
+};
+
+/* Whether a line of the map is of no code, or of code that is installed. What is in no file
+ * is the kernel's, or was made by the program itself. */
+static bool is_harmless(struct mapped *mapped, char *line) {
     char rights[5];
     unsigned device_major, device_minor;
     unsigned long file;
     struct stat there;
-    int name = 0;
+    int at = 0;
     if (sscanf(line, "%*s %4s %*s %x:%x %lu %n", rights, &device_major, &device_minor, &file,
-               &name) != 4)
+               &at) != 4)
         return false;
+    char *name = line + at;
+    dev_t device = makedev(device_major, device_minor);
+    if (strcmp(name, mapped->path) == 0) mapped->device = device;
     if (rights[2] != 'x') return true;
-    dev_t device = makedev(device_major, device_minor), mounted = reached_device(line + name);
-    if (file)
-        return is_installed(line + name, &there) && there.st_ino == file &&
-               (there.st_dev == device || mounted == device);
-    return strcmp(line + name, "[vdso]") == 0 || strcmp(line + name, "[vsyscall]") == 0;
+    if (!file) return strcmp(name, "[vdso]") == 0 || strcmp(name, "[vsyscall]") == 0;
+    bool is_there = is_installed(name, &there) && there.st_ino == file;
+    return is_there && (there.st_dev == device || (device == mapped->device &&
+                                                   there.st_dev == mapped->program.st_dev));
 }
 
 static bool has_only_installed_code(pid_t thread) {
+    struct mapped mapped = {.device = 0};
     char path[64], *line = NULL;
     size_t room = 0;
     ssize_t length = -1;
     snprintf(path, sizeof path, "/proc/%ld/maps", (long)thread);
     FILE *map = fopen(path, "re");
-    bool is_so = map;
+    bool is_so = map && read_path(thread, mapped.path) &&
+                 process_program(thread, &mapped.program);
     while (is_so && (length = getline(&line, &room, map)) > 0) {
         if (line[length - 1] == '\n') line[length - 1] = '\0';
-        is_so = is_harmless(line);
+        is_so = is_harmless(&mapped, line);
     }
     is_so = is_so && !ferror(map);
     if (map) fclose(map);

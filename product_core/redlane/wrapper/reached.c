@@ -113,11 +113,6 @@ static const struct mount *mount_of(const char *path) {
     return found;
 }
 
-dev_t reached_device(const char *path) {
-    const struct mount *mount = mount_of(path);
-    return mount ? mount->device : 0;
-}
-
 void reached_aliases(const char *path, struct bytes *paths) {
     const struct mount *own = mount_of(path), *each;
     char inside[2 * PATH_MAX];

@@ -22,8 +22,6 @@ void reached_note(void);
 const char *reached_point(size_t number);
 /* Whether a path that a file has now is where its mount was then: it has not been taken away. */
 bool reached_is_there(int file, uint64_t mount, const char *path);
-/* The device of the file system that a path led into then. */
-dev_t reached_device(const char *path);
 /* Adds the other paths that a path had then, each with NUL at its end. */
 void reached_aliases(const char *path, struct bytes *paths);
 /* Of a file and the number of the mount that it is reached by (mounts.h); to be left. */
