@@ -249,9 +249,11 @@ def test_without_a_boundary_only_what_asks_is_judged(home: Home) -> None:
 
 
 def test_role_with_system_calls_needs_its_boundary(home: Home) -> None:
+    before = home.control.get("/api/sessions").json["sessions"]
     run = ("run", "--role", "calls", "--boundary", "none", "--", "true")
 
-    assert "policies about system calls" in home.run(*run).refusal
+    assert "`redlane run`, without --boundary none" in home.run(*run).refusal
+    assert home.control.get("/api/sessions").json["sessions"] == before
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -137,7 +137,7 @@ def run_in_session(
     client = Client(paths.socket)
     status = client.send(operations.status())
     withhold_connections(paths.socket)
-    opening = _opening(role, label)
+    opening = _opening(role, label, is_held=start.bound)
     if _is_machines(paths, status):
         opening["restrictions"] = restrictions_of_user(os.environ)
     session = client.send(operations.open_session(**opening))
@@ -163,13 +163,13 @@ def _is_machines(paths: Paths, status: Mapping[str, Any]) -> bool:
     return paths.is_system or status.get("socket") == os.fspath(Paths.system().socket)
 
 
-def _opening(role: str | None, label: str) -> dict[str, object]:
+def _opening(role: str | None, label: str, *, is_held: bool) -> dict[str, object]:
     shown = "".join(each for each in label if each.isprintable())[:_LONGEST_LABEL]
     opening: dict[str, object] = {
         "label": shown,
         "root_pid": os.getpid(),
         "reaper_pid": adopter_of_orphans(),
-        "holds_calls": True,
+        "holds_calls": is_held,
         "wants_proxy": True,
     }
     return opening if role is None else {**opening, "role": role}
@@ -183,8 +183,10 @@ def _supervise(
     calls = session["syscalls"]
     is_bound = calls["writable"] is not None or bool(calls["hidden"])
     if not start.bound:
-        wants = calls["guarded"] or is_bound or calls.get("boundary") == "whole"
-        _say_unbound(session, is_held=wants)
+        print_note(
+            "no boundary: shells that are started by their paths are not judged, and "
+            "the session can signal and trace your other processes"
+        )
     if calls["guarded"]:
         path = sys.executable
         words = [path, "-I", "-c", _SUPERVISOR_OF_CALLS]
@@ -250,20 +252,6 @@ def _places(entries: Sequence[str], around: "Surroundings") -> Iterator[str]:
     ):
         for path in paths:
             yield from (option, path)
-
-
-def _say_unbound(session: Mapping[str, Any], *, is_held: bool) -> None:
-    """Say what is given up; raises UsageError where the role does not let it be."""
-    if is_held:
-        raise UsageError(
-            f"role {session['role']!r} has policies about system calls, says which "
-            "files its sessions write or read, or wants the boundary, and nothing "
-            "would hold that with --boundary none: leave that out, or take another role"
-        )
-    print_note(
-        "no boundary: shells that are started by their paths are not judged, and the "
-        "session can signal and trace your other processes"
-    )
 
 
 def _try(arguments: argparse.Namespace) -> int:

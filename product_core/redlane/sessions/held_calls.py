@@ -94,7 +94,8 @@ class HeldCalls:
             )
         if not holds:
             raise CallsNotHeldError(
-                f"{names}: only `redlane run` starts sessions that hold them"
+                f"{names}: only `redlane run`, without --boundary none, holds its "
+                "sessions to that"
             )
 
     def bounds_by_run(
