@@ -70,7 +70,7 @@ def test_role_that_wants_the_whole_boundary_is_for_sessions_of_run_alone(
     table = SessionTable(tmp_path / "sessions.json")
     held = HeldCalls(table, lambda: Loaded(RULES, Settings(), ()), OwnFiles())
 
-    with pytest.raises(UsageError, match="only `redlane run` starts"):
+    with pytest.raises(UsageError, match="only `redlane run`, without"):
         held.check_opening("whole", (), holds=False)
     assert held.needs_session("whole")
     assert not held.needs_session("any")
