@@ -195,7 +195,9 @@ def _supervise(
     words += [word for path in own_files for word in ("--keep", path)]
     if is_bound and not calls["guarded"]:
         words += _bounds(calls)
-    environment = agent_environment(session, os.environ, bound=start.bound)
+    # A guard that is a plugin need not see each shell start.
+    is_seen = start.bound and not calls["guarded"]
+    environment = agent_environment(session, os.environ, bound=is_seen)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, for itself
         signal.signal(number, signal.SIG_DFL)
     try:
