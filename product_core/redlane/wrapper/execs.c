@@ -22,6 +22,7 @@
 #include "becoming.h"
 #include "bytes.h"
 #include "complaint.h"
+#include "frame.h"
 #include "images.h"
 #include "instead.h"
 #include "message.h"
@@ -77,6 +78,7 @@ struct execs *execs_prepare(const char *control_socket, bool is_judged,
     execs->images = images_know();
     execs->pending.questions = questions_prepare(control_socket);
     execs->pending.judged = &execs->judged;
+    execs->pending.is_roots = geteuid() == 0 && !shell_socket_is_for_all(control_socket);
     execs->pending.asks_where_they_stand = asks_where_they_stand;
     uint64_t *token = &execs->pending.token;
     if (getrandom(token, sizeof *token, 0) != sizeof *token)
@@ -229,7 +231,7 @@ static void has_started(struct execs *execs, struct start *start) {
         pending_end(pending, process, "others could have it show what only it may read");
     } else if (started.image == IMAGE_GUARDED && !peeking_is_over()) {
         pending_end(pending, process, "others could make its shell ask for something else");
-    } else if (started.image == IMAGE_GUARDED && pending_is_filtered(pending, process)) {
+    } else if (started.image == IMAGE_GUARDED && pending_is_mute(pending, process)) {
         if (started.is_program || !become_real(start, pending->token))
             pending_end(pending, process, "its shell cannot be told what to do");
     } else if (started.image == IMAGE_GUARDED && !started.is_apart &&
@@ -240,7 +242,7 @@ static void has_started(struct execs *execs, struct start *start) {
                start->real < 0) {
         pending_end(pending, process, "its command cannot be judged");
     } else if (started.image == IMAGE_SHELL && !by.is_judged && !by.is_runners) {
-        if (pending_is_filtered(pending, process))
+        if (pending_is_mute(pending, process))
             pending_ask_instead(pending, start, &started);
         else if (!pending_ask_whole(pending, start, &started) &&
                  !become_shell(start, &started, pending->token))

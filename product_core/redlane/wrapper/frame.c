@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SHELL_SOCKET "shell.sock"
 
@@ -37,13 +38,30 @@ void question_add_words(struct bytes *question, const char *name, char **argumen
     }
 }
 
-/* Connects to the shell socket, which lies beside the control socket; -1: it cannot. */
-int link_to_shell_socket(const char *control_socket, double timeout) {
+/* Where the shell socket is: beside the control socket. */
+struct socket_path {
     char path[PATH_MAX + sizeof SHELL_SOCKET];
-    int length = snprintf(path, PATH_MAX, "%s", control_socket);
+};
+
+static bool find_shell_socket(struct socket_path *socket, const char *control_socket) {
+    int length = snprintf(socket->path, PATH_MAX, "%s", control_socket);
     errno = ENAMETOOLONG;
-    if (length < 0 || length >= PATH_MAX) return -1;
-    char *slash = strrchr(path, '/');
-    strcpy(slash ? slash + 1 : path, SHELL_SOCKET);
-    return link_to(path, timeout);
+    if (length < 0 || length >= PATH_MAX) return false;
+    char *slash = strrchr(socket->path, '/');
+    strcpy(slash ? slash + 1 : socket->path, SHELL_SOCKET);
+    return true;
+}
+
+/* Connects to the shell socket; -1: it cannot. */
+int link_to_shell_socket(const char *control_socket, double timeout) {
+    struct socket_path socket;
+    return find_shell_socket(&socket, control_socket) ? link_to(socket.path, timeout) : -1;
+}
+
+/* Whether every user may connect to it, and is then asked who that is. */
+bool shell_socket_is_for_all(const char *control_socket) {
+    struct socket_path socket;
+    struct stat about;
+    return find_shell_socket(&socket, control_socket) && stat(socket.path, &about) == 0 &&
+           about.st_mode & S_IWOTH;
 }

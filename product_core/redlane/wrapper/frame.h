@@ -3,6 +3,7 @@
 
 #include "bytes.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define QUESTION "REDLANE 1"
@@ -14,3 +15,4 @@ void frame_add(struct bytes *frame, const char *kind, const char *directory,
                const struct bytes *question, pid_t process);
 void question_add_words(struct bytes *question, const char *name, char **arguments);
 int link_to_shell_socket(const char *control_socket, double timeout);
+bool shell_socket_is_for_all(const char *control_socket);

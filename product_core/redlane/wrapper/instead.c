@@ -1,6 +1,7 @@
-/* Programs that cannot ask for themselves: a filter of the session's own stands over
- * them, as the sandboxes of agents have one. By that the guarded shell could be made to
- * believe anything, or could not reach the daemon at all.
+/* Programs that cannot ask for themselves. A filter of the session's own stands over
+ * them, as the sandboxes of agents have one: by that the guarded shell could be made to
+ * believe anything, or could not reach the daemon at all. Or root's session has taken
+ * another user's rights, to whom root's daemon is closed.
  *
  * So it is asked in their place, while they stand at their start, by what is seen of
  * them from here: their words, their directory. Of shells that goes for a command (-c)
@@ -185,8 +186,8 @@ static const char *problem_of(const struct shell *shell) {
     if (how->has_long && how->is_sh) is_read = false;
     else if (how->kind == RUN_INFORMATION) return NULL;
     if (how->interactive || how->rcfile || !is_read)
-        return "where a filter of its own stands over it, a shell runs commands (-c) and "
-               "files of scripts only; not run";
+        return "a shell of another user, or under a filter of its own, runs commands (-c) "
+               "and files of scripts only; not run";
     if (how->kind == RUN_FILE && !find(shell->process, how->subject, &found))
         return "there is no such script; not run";
     return NULL;

@@ -1,7 +1,7 @@
 /* Programs that stand at their start and wait until it is known what becomes of them.
  *
- * One whose command does not pass as it is asks itself, as a guarded shell. Where a
- * filter of the session's own stands over it, it is asked for in its place. */
+ * One whose command does not pass as it is asks itself, as a guarded shell. Where it could
+ * not, it is asked for in its place. */
 #define _GNU_SOURCE
 #include "pending.h"
 
@@ -40,9 +40,11 @@ void pending_end(struct pending *pending, pid_t thread, const char *why) {
     starts_forget(&pending->starts, thread);
 }
 
-/* Whether a filter of the session's own stands over a process. */
-bool pending_is_filtered(const struct pending *pending, pid_t process) {
-    return process_filters(process) != pending->filters;
+/* It has a filter of the session's own over it, or is another user's: the daemon is not
+ * there for that one, or takes it for somebody else. */
+bool pending_is_mute(const struct pending *pending, pid_t process) {
+    return process_filters(process) != pending->filters ||
+           (pending->is_roots && process_user(process) != 0);
 }
 
 static void wait_for(struct start *start, bool is_instead, long looks) {
@@ -76,7 +78,7 @@ void pending_ask_instead(struct pending *pending, struct start *start,
 /* Has a program ask by itself, and wait: its command does not pass as it is. */
 static void ask_itself(struct pending *pending, struct start *start) {
     struct started program = {.image = IMAGE_OTHER};
-    if (pending_is_filtered(pending, start->thread))
+    if (pending_is_mute(pending, start->thread))
         pending_ask_instead(pending, start, &program);
     else if (!become_asking(start, pending->token))
         pending_end(pending, start->thread, "its command cannot be judged");

@@ -16,12 +16,14 @@ struct pending {
     long filters; /* how many hold the agent's calls; 0: that is not known yet */
     struct starts starts;
     struct judged *judged;
+    bool is_roots;              /* others may be in it, to whom the daemon is closed */
     bool asks_where_they_stand; /* shells whose line says all, and not guarded shells */
 };
 
 void pending_let_go(struct pending *pending, pid_t thread, int signal);
 void pending_end(struct pending *pending, pid_t thread, const char *why);
-bool pending_is_filtered(const struct pending *pending, pid_t process);
+/* Whether a process cannot ask for itself, nor a shell of its. */
+bool pending_is_mute(const struct pending *pending, pid_t process);
 void pending_ask(struct pending *pending, struct start *start);
 void pending_ask_instead(struct pending *pending, struct start *start,
                          const struct started *started);

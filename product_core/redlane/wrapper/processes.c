@@ -18,16 +18,27 @@
 /* Of a record: it has all groups. */
 enum { STATUS = 1024 * 1024 };
 
-/* A number in the record of a thread; -1 when that cannot be told. */
-static long read_status(long thread, const char *before) {
+static bool read_record(struct bytes *record, long thread) {
     char path[64];
-    struct bytes status = {0};
     snprintf(path, sizeof path, "/proc/%ld/status", thread);
-    if (!bytes_read_file(&status, path, STATUS)) return -1;
-    char *found = strstr(status.data, before);
-    long number = found ? strtol(found + strlen(before), NULL, 10) : -1;
-    free(status.data);
+    return bytes_read_file(record, path, STATUS);
+}
+
+/* A number in the record of a thread, so many others after a text; -1 when that cannot be
+ * told. */
+static long read_status_at(long thread, const char *before, int others) {
+    struct bytes record = {0};
+    if (!read_record(&record, thread)) return -1;
+    char *found = strstr(record.data, before);
+    char *at = found ? found + strlen(before) : NULL;
+    long number = -1;
+    for (int i = 0; at && i <= others; i++) number = strtol(at, &at, 10);
+    free(record.data);
     return number;
+}
+
+static long read_status(long thread, const char *before) {
+    return read_status_at(thread, before, 0);
 }
 
 enum { PIDFD_OPEN = 434, PIDFD_GETFD = 438, PIDFD_THREAD = O_EXCL };
@@ -81,6 +92,10 @@ bool process_reads(pid_t thread, const struct stat *about) {
 /* How many filters hold a thread's system calls; -1 when that cannot be told. */
 long process_filters(long thread) { return read_status(thread, "\nSeccomp_filters:"); }
 
+long process_user(long thread) {
+    return read_status_at(thread, "\nUid:", 1); /* the first is the real user */
+}
+
 long process_tracer(long thread) { return read_status(thread, "\nTracerPid:"); }
 
 /* Signals of a line of the record of a thread. */
@@ -98,11 +113,9 @@ struct pending_signals {
 };
 
 static struct pending_signals signals_for(long thread) {
-    char path[64];
     struct bytes status = {0};
     struct pending_signals there = {.has_others = true};
-    snprintf(path, sizeof path, "/proc/%ld/status", thread);
-    if (!bytes_read_file(&status, path, STATUS)) return there;
+    if (!read_record(&status, thread)) return there;
     unsigned long long open = ~signals_of(status.data, "\nSigBlk:") &
                               ~signals_of(status.data, "\nSigIgn:");
     const char *threads = strstr(status.data, "\nThreads:");

@@ -27,6 +27,8 @@ int process_file(pid_t thread, int number);
 /* Whether a thread can read a file by a descriptor that it has. */
 bool process_reads(pid_t thread, const struct stat *about);
 long process_filters(long thread);
+/* By which user's rights it acts; -1 when that cannot be told. */
+long process_user(long thread);
 long process_call(long thread);
 /* Whether a signal that it handles, or that ends it, is there for a thread. */
 bool process_is_signalled(long thread);

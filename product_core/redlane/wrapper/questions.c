@@ -263,8 +263,8 @@ static struct told_of verdict_of(const struct question *question) {
     struct answer answer = {0};
     const char *problem = reply_verdict(&question->reply, &answer);
     if (!problem && answer.rewritten)
-        problem = "a policy rewrites it, which cannot be done where a filter of its own "
-                  "stands over it; not run";
+        problem = "a policy rewrites it, which cannot be done for another user, or under a "
+                  "filter of its own; not run";
     struct told_of told = problem ? says(REFUSED, problem) : says(ALLOWED, "");
     free(answer.command.data);
     return told;
