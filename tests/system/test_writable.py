@@ -22,7 +22,7 @@ import redlane
 
 pytestmark = needs_filters
 
-REFUSED = "Operation not permitted"
+REFUSED = "Permission denied"
 ROLES = {
     "bound": ["@work", "!./kept", "./kept/free"],
     "nowhere": [],
@@ -130,8 +130,8 @@ def told(directory: Path) -> list[tuple[str, ...]]:
 
 
 def is_refusal(error: str) -> bool:
-    """Whether it says so; what no session may change fails otherwise."""
-    return REFUSED in error or "Permission denied" in error
+    """Whether it says so; what a filter refuses whole fails otherwise."""
+    return REFUSED in error or "Operation not permitted" in error
 
 
 @dataclass

@@ -6,7 +6,7 @@ the rulings of one generation are kept by the call's name and candidates.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from errno import EPERM
+from errno import EACCES, EPERM
 from typing import NoReturn
 
 from redlane.api import Judge, Ruling, SystemCall
@@ -19,6 +19,7 @@ __all__ = ["Candidates", "Decisions"]
 Candidates = tuple[bytes | None, ...]
 """Each path of a call, as written and as it is in truth; None cannot be read."""
 
+_PLACES = "builtin:writable"  # as a directory that is not the user's to write to
 _MOST_KEPT = 65_536
 _LONGEST_KEPT = 16  # candidates: whole directories are asked about just once
 _DESCRIBED = frozenset({"pid", "ppid", "command", "session"})
@@ -62,7 +63,7 @@ class Decisions:
         candidates: Candidates = (),
         changed: Candidates = (),
     ) -> None:
-        """Return when the call may go on; raises PermissionError (EPERM) otherwise.
+        """Return when the call may go on; raises PermissionError otherwise.
 
         `changed` are true paths of what it would make, change or remove. What is
         refused or flagged is reported; a process is killed before it could see the
@@ -76,7 +77,8 @@ class Decisions:
             if ruling.kill:
                 with lifted():
                     self._kill(notification)
-            raise PermissionError(EPERM, ruling.reason)
+            is_by_place = ruling.policy == _PLACES
+            raise PermissionError(EACCES if is_by_place else EPERM, ruling.reason)
 
     def would_block(
         self,

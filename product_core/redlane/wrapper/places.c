@@ -25,7 +25,7 @@ const struct rule places_rule = {
     "builtin:writable",
     "the session may not write there: its role says where it may",
     "write below the working directory, or to a temporary directory",
-    EPERM,
+    EACCES,
 };
 
 /* What a person has allowed meanwhile is asked for so often at most. */

@@ -367,10 +367,10 @@ def test_an_overlay_shows_nothing(ground: Ground) -> None:
 def test_hidden_and_writable_both_count(ground: Ground) -> None:
     writable = ["--writable", str(ground.place / "other")]
     options = [*_options(ground, (*ways.HIDDEN, "=other/deep")), *writable]
-    held = _at(
-        "read('@', W)", "own/file", "left/file", "own/shown/file", "other/deep/a"
-    )
+    held = _at("read('@', W)", "own/file", "other/deep/a")
     assert _others(ground, EPERM, held, options=options) == []
+    held = _at("read('@', W)", "left/file", "own/shown/file")
+    assert _others(ground, EACCES, held, options=options) == []
     shown = _at("read('@')", "left/file", "own/shown/file", "other/file")
     text = f"{shown}\nread('other/file', RW)\nread('other/new', W | O_CREAT)"
     assert _others(ground, 0, text, options=options) == []
