@@ -38,6 +38,7 @@ def home() -> Iterator[Guarded]:
         made.home.policies(watching())
         made.home.role("plugin", "watch", hidden=["@keys"])
         made.home.role("redlane-run", hidden=["@keys"])
+        made.home.role("signing", hidden=["@keys"], writable=["@work", "@caches"])
         (made.home.user / ".ssh").mkdir(mode=0o700)
         source = made.base / "library.c"
         source.write_text(READING.replace("KEY", f'"{made.home.user}/.ssh/key"'))
@@ -62,3 +63,15 @@ def test_owner_that_has_loaded_code_of_others_is_none(
     assert "read .\n" in ran.out, ran
     assert "Operation not permitted" in ran.err
     assert "PRIVATE" in home.alone("sh", "-c", loading).out
+
+
+@pytest.mark.skipif(not shutil.which("gpg"), reason="NOT TESTED: there is no gpg")
+def test_owner_signs_where_it_may_only_lock(home: Guarded) -> None:
+    home.renew_work()
+    making = "gpg -q --batch --passphrase '' --quick-gen-key 'A <a@b.c>' && git init -q"
+    home.alone("sh", "-ec", making)
+    commit = "git -c user.name=A -c user.email=a@b.c commit -qS --allow-empty -m signed"
+    ran = home.supervised("sh", "-ec", commit, role="signing")
+    assert ran.code == 0, ran
+    shown = home.alone("sh", "-ec", "git log -1 --format=%G?; gpgconf --kill all")
+    assert shown.out == "G\n", shown

@@ -2,7 +2,8 @@
 
 Of two places that hold a path the longer one counts. What is hidden may not get another
 path either, by which it could be read: neither it nor a directory above it, and not by
-its owners; nor may others make links and directories there.
+its owners, but for one within the same place; nor may others make links and
+directories there.
 """
 
 import re
@@ -99,12 +100,13 @@ class Hidden:
 
     def _leaves(self, call: SystemCall) -> bool:
         """Whether what is hidden would have a path elsewhere, or one more."""
-        if call.name in _LINKING:
-            return True
-        if call.name not in _MOVING or len(call.changed) < 2:  # noqa: PLR2004  # a pair
+        is_link = call.name in _LINKING
+        if not (is_link or call.name in _MOVING):
             return False
+        if len(call.changed) < 2:  # noqa: PLR2004  # a pair; what has no name gets one
+            return is_link
         places = [self._holding(each or "/") for each in call.changed[:2]]
-        return places[0] is not None and places[0] != places[1]
+        return (is_link or places[0] is not None) and places[0] != places[1]
 
     def _touched(self, call: SystemCall) -> Iterator[frozenset[str]]:
         """For each hidden thing that a call would touch, who owns it."""

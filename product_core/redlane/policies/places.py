@@ -38,6 +38,9 @@ PLACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("~/.node-gyp", "~/.cargo/registry", "~/.cargo/git", "~/.rustup"),
             *("~/.cargo/.package-cache", "~/.cargo/.package-cache-mutate"),
             *("~/.cargo/.global-cache", "~/.cargo/.global-cache-journal"),
+            # Without these gpg takes no key to sign by.
+            *("~/.gnupg/.#lk*", "~/.gnupg/trustdb.gpg.lock"),
+            *("~/.gnupg/pubring.kbx.lock", "~/.gnupg/pubring.gpg.lock"),
             *("~/go/pkg", "~/.cpan", "~/.bundle", "~/.composer"),
             *("~/.m2", "~/.gradle", "~/.ivy2", "~/.sbt", "~/.nuget", "~/.gem"),
             *("~/.local/share/pnpm", "~/.local/share/uv", "~/.local/share/virtualenv"),

@@ -2,8 +2,8 @@
  *
  * Of two places that hold a path the longer one counts. What is hidden may not get another
  * path either, by which it could be read: neither it nor a directory above it, and not by
- * its owners; nor may others make links and directories there. What is said in
- * engine/hiding.py is said here again. */
+ * its owners, but for one within the same place; nor may others make links and directories
+ * there. What is said in engine/hiding.py is said here again. */
 #define _GNU_SOURCE
 #include "hidden.h"
 
@@ -288,8 +288,7 @@ static bool leaves(const struct hidden *hidden, struct call *call, const char *p
     enum change change = call->asked->change;
     char other[3 * PATH_MAX];
     size_t at = 0;
-    if (change == LINKS) return true;
-    if (change != MOVES) return false;
+    if (change != LINKS && change != MOVES) return false;
     bool stays = true;
     for (size_t i = 0; i < call->spot_count; i++) {
         struct found found = find(call, &call->spots[i]);
