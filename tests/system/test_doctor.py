@@ -136,7 +136,7 @@ def test_table_is_for_people(there: Guarded) -> None:
     for name in JUDGED:
         (row,) = [each for each in rows if each.startswith(name)]
         assert "  held  " in row
-    assert "mend: a Syscall policy that names `connect`" in ran.out
+    assert 'mend: a role with `"egress": "proxy"`' in ran.out
     assert "(role plain, Linux " in rows[-1]
 
 

@@ -220,6 +220,7 @@ def test_coverage_is_shown(supervised: Supervised) -> None:
         "problem": None,
         "coverage": [entry],
         "boundary": "any",
+        "egress": "any",
         "not_held": shown["not_held"],  # by the kernel: each has another answer
     }
     home, session = supervised.home, supervised.session["id"]

@@ -23,6 +23,8 @@ def coverage_summary(calls: Mapping[str, Any]) -> str:
         parts.append(f"writes to {_listed(places) or 'no place'}")
     if calls["hidden"]:
         parts.append(f"hides {_listed(calls['hidden'])}")
+    if calls["egress"] == "proxy":
+        parts.append("leaves by the proxy alone")
     return "; ".join(parts)
 
 

@@ -25,11 +25,13 @@ def proxy_line(proxy: Mapping[str, Any]) -> str:
     return f"{state}{where}{why}; {seen}"
 
 
-def blind_spots(offer: Mapping[str, Any]) -> str:
+def blind_spots(offer: Mapping[str, Any], egress: str) -> str:
     """What of a session's traffic nobody sees, in one line."""
     https = (
         "" if offer["bundle"] else "; of HTTPS, only the host (tls.intercept is off)"
     )
+    if egress == "proxy":
+        return f"the session reaches other machines by the proxy alone{https}"
     return (
         "the network is judged for programs that go by HTTP_PROXY and its like: those "
         f"that do not are not seen{https}"

@@ -142,7 +142,7 @@ def run_in_session(
         opening["restrictions"] = restrictions_of_user(os.environ)
     session = client.send(operations.open_session(**opening))
     if session["proxy"] is not None and sys.stderr.isatty():
-        print_note(blind_spots(session["proxy"]))
+        print_note(blind_spots(session["proxy"], session["syscalls"]["egress"]))
     _supervise(session, start, _own_files(paths, status))
 
 
@@ -181,7 +181,8 @@ def _supervise(
     """Become the supervisor of `session`: this very process is its root already."""
     path, words = os.fspath(program("redlane-run")), ["redlane-run"]
     calls = session["syscalls"]
-    is_bound = calls["writable"] is not None or bool(calls["hidden"])
+    by_proxy = calls["egress"] == "proxy"
+    is_bound = calls["writable"] is not None or bool(calls["hidden"]) or by_proxy
     if not start.bound:
         print_note(
             "no boundary: shells that are started by their paths are not judged, and "
@@ -216,6 +217,8 @@ def _bounds(calls: Mapping[str, Any]) -> Iterator[str]:
     around = Surroundings.of_this_process()
     if not calls["namespaces"]:
         yield from ("--namespaces", "deny")
+    if calls["egress"] == "proxy":
+        yield from ("--egress", "proxy")
     if calls["writable"] is not None:
         yield from _places(calls["writable"], around)
     if calls["hidden"]:

@@ -183,7 +183,14 @@ def _facts(session: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, session[name]
     if session["root_pid"] is not None:
         yield "process", str(session["root_pid"])
-    calls = session["syscalls"]
+    yield from _held(session["syscalls"])
+    for row in session["refused_calls"]:
+        by = f" by {row['policy']}" if row["policy"] else ""
+        yield "refused", f"{row['count']} times {row['syscall'] or 'others'}{by}"
+
+
+def _held(calls: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """To what its processes are held."""
     if calls["problem"]:
         yield "problem", calls["problem"]
     if calls["writable"] is not None:
@@ -191,13 +198,12 @@ def _facts(session: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "writes to", ", ".join(places) or "no place"
     if calls["hidden"]:
         yield "hidden", ", ".join(calls["hidden"])
+    if calls["egress"] == "proxy":
+        yield "leaves", "by the proxy alone"
     if missing := calls.get("not_held"):
         yield "not held", f"{', '.join(missing)} (by this kernel)"
     for line in coverage_lines(calls):
         yield "system call", line
-    for row in session["refused_calls"]:
-        by = f" by {row['policy']}" if row["policy"] else ""
-        yield "refused", f"{row['count']} times {row['syscall'] or 'others'}{by}"
 
 
 def _set_role(arguments: argparse.Namespace) -> int:

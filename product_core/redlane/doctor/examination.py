@@ -81,6 +81,7 @@ def _targets(
         intercepting=bool(proxy["intercepting"]),
         no_proxy="" if proxy["installed"] else str(proxy["problem"]),
         named=calls["named"],
+        egress=calls["egress"],
     )
 
 

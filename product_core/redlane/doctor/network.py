@@ -17,6 +17,7 @@ __all__ = ["HTTP", "HTTPS", "connect_directly", "request_http", "request_https"]
 HTTP = "HTTP by the proxy"
 HTTPS = "HTTPS by the proxy"
 _DIRECT = "connection past the proxy"
+_NOWHERE = ("203.0.113.1", 9)  # an address for documentation (RFC 5737)
 _SECONDS = 30.0  # with the first request the proxy starts
 _ANSWERED = "a request is answered with {}, and there is no event of it"
 
@@ -53,6 +54,8 @@ def _request(name: str, scheme: str, to: Targets) -> Finding:
 
 def connect_directly(to: Targets) -> Finding:
     """Connect as programs do that know nothing of proxies."""
+    if to.egress == "proxy":
+        return _reach_elsewhere()
     where = ("127.0.0.1", to.port)
     what = f"connect({where[0]}:{where[1]})"
     try:
@@ -66,6 +69,19 @@ def connect_directly(to: Targets) -> Finding:
     return left_open(
         _DIRECT,
         f"{what} is let through: the role has no policy about `connect`",
-        "a Syscall policy that names `connect` (install redlane-plugin-syscall)",
+        'a role with `"egress": "proxy"`',
         by_role=True,
     )
+
+
+def _reach_elsewhere() -> Finding:
+    """Choose an address that no machine has for datagrams, and send none."""
+    what = f"connect({_NOWHERE[0]}:{_NOWHERE[1]})"
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+            datagrams.connect(_NOWHERE)
+    except PermissionError as error:
+        return held(_DIRECT, f"{what}: {error.strerror}")
+    except OSError as error:
+        return untried(_DIRECT, f"{what}: {error.strerror or error}")
+    return left_open(_DIRECT, f"{what} is let through", REPORT)

@@ -38,6 +38,7 @@ class Targets:
     intercepting: bool = False
     no_proxy: str = ""
     named: Sequence[str] = ()
+    egress: str = "any"
 
     def line(self) -> str:
         """One line of JSON."""

@@ -45,20 +45,26 @@ def find_unenforced(policies: Iterable[Policy], plugins: Plugins) -> Iterator[Fi
 def find_loose(
     roles: Iterable[Role], policies: Mapping[str, Policy]
 ) -> Iterator[Finding]:
-    """Roles that bind their sessions to places, and let them have other names.
+    """Roles that ask of whoever holds system calls what `redlane-run` alone does.
 
-    Where `redlane-run` holds a session to them, other names are no way past.
+    That knows a file by whatever name a session gives it, and holds connections.
     """
     for role in roles:
-        if not role.namespaces or not role.is_bound:
-            continue
         named = (policies[each] for each in role.policies if each in policies)
-        if any(map(syscalls_of, named)):
+        if not (role.is_held_by_run and any(map(syscalls_of, named))):
+            continue
+        if role.is_bound and role.namespaces:
             message = (
                 "`namespaces` lets its sessions mount files elsewhere, where neither "
                 "`writable` nor `hidden` holds them"
             )
             yield Finding(Severity.WARNING, role.source, role.name, message)
+        if role.leaves_by_proxy:
+            message = (
+                "`egress` is held by redlane-run, and policies about system calls by "
+                "their plugin, which does not hold it: take out one or the other"
+            )
+            yield Finding(Severity.ERROR, role.source, role.name, message)
 
 
 def missing_context(plugins: Plugins) -> str | None:

@@ -197,6 +197,13 @@ ROLE = _table(
         "to: `@services`; with `!` in front, a place within that they may",
     ),
     Field(
+        "egress",
+        Kind.STRING,
+        "whether sessions reach other machines past the proxy",
+        choices=("any", "proxy"),
+        default="any",
+    ),
+    Field(
         "boundary",
         Kind.STRING,
         "whether sessions start where the kernel does not hold all of the boundary",

@@ -122,6 +122,7 @@ def parse_role(entry: Entry) -> ParsedRole:
             freeze_on_flag=bool(document.get("freeze_on_flag")),
             writable=_places(document.get("writable")),
             hidden=tuple(document.get("hidden") or ()),
+            leaves_by_proxy=document.get("egress") == "proxy",
             wants_whole_boundary=document.get("boundary") == "whole",
             description=document.get("description"),
             source=entry.file,

@@ -88,6 +88,11 @@ class HeldCalls:
         names = guarded or self._why_bound(role)
         if not names:
             return
+        if guarded and found is not None and found.leaves_by_proxy:
+            raise CallsNotHeldError(
+                f"{names}, whose plugin does not keep a session from leaving past the "
+                "proxy, as its `egress` says: it cannot have both"
+            )
         if guarded and loaded.missing_context is not None:
             raise CallsNotHeldError(
                 f"{names}, and nothing holds them: {loaded.missing_context}"
@@ -103,11 +108,16 @@ class HeldCalls:
     ) -> Bounds | None:
         """To what `redlane-run` holds sessions of a role, where no guard does."""
         found = self._loaded().ruleset.roles.get(role or "")
-        if found is None or not found.is_bound:
+        if found is None or not found.is_held_by_run:
             return None
         if self._why_guarded(role, tuple(restrictions)):
             return None
-        return Bounds(found.writable, found.hidden or None, found.namespaces)
+        return Bounds(
+            found.writable,
+            found.hidden or None,
+            found.namespaces,
+            found.leaves_by_proxy,
+        )
 
     def _why_bound(self, role: str | None) -> str:
         """What a role says that has to be held, beside system calls, or ""."""
@@ -118,6 +128,8 @@ class HeldCalls:
             return f"role {role!r} tells where its sessions may write"
         if found.hidden:
             return f"role {role!r} hides files from its sessions"
+        if found.leaves_by_proxy:
+            return f"role {role!r} has its sessions leave by the proxy alone"
         return f"role {role!r} wants a boundary" if found.wants_whole_boundary else ""
 
     def _why_guarded(
@@ -136,6 +148,12 @@ class HeldCalls:
         loaded = self._loaded()
         if loaded.missing_proxy is None:
             return
+        found = loaded.ruleset.roles.get(role or "")
+        if found is not None and found.leaves_by_proxy:
+            raise TrafficNotJudgedError(
+                f"role {role!r} has its sessions leave by the proxy alone, and "
+                f"{loaded.missing_proxy}"
+            )
         named = named_traffic(loaded.ruleset, role, restrictions)
         if named:
             raise TrafficNotJudgedError(
@@ -151,7 +169,8 @@ class HeldCalls:
         """
         found = self._loaded().ruleset.roles.get(role)
         is_strict = found is not None and (
-            found.wants_whole_boundary or (found.is_bound and not found.namespaces)
+            found.wants_whole_boundary
+            or (found.is_held_by_run and not found.namespaces)
         )
         return is_strict or bool(self._why_guarded(role))
 
@@ -201,6 +220,7 @@ class HeldCalls:
             "writable": _writable(self._role(session)),
             "allowed": list(session.allowed),
             "hidden": _hidden(self._role(session)),
+            "egress": _egress(self._role(session)),
             "boundary": _boundary(self._role(session)),
             "not_held": _not_held(session),
             "filtered": None if session.filtered is None else list(session.filtered),
@@ -290,7 +310,11 @@ def _writable(role: Role | None) -> list[str] | None:
 def _lets_into_namespaces(role: Role | None, rules: _Rules) -> bool:
     if role is None:
         return False
-    return role.namespaces or not (role.is_bound or rules.named)
+    return role.namespaces or not (role.is_held_by_run or rules.named)
+
+
+def _egress(role: Role | None) -> str:
+    return "proxy" if role is not None and role.leaves_by_proxy else "any"
 
 
 def _boundary(role: Role | None) -> str:

@@ -4,7 +4,7 @@ A filter is loaded once, before the first program of a session runs, and stays a
 Rules that name more than it stops cannot be enforced: then nothing goes on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from redlane.model.policy import Role
 from redlane.policies.places import EXCEPT
@@ -59,40 +59,46 @@ def why_not_held(
 
 def _why_not_bound(session: Session, role: Role | None) -> str:
     """Why what a role says beside its policies cannot be enforced, or ""."""
+    return "" if role is None else next(_unbound(session, role), "")
+
+
+def _unbound(session: Session, role: Role) -> Iterator[str]:
+    """Each thing that a role says beside its policies and that cannot be enforced."""
     again = "end it and start it again"
-    if role is None:
-        return ""
     if role.wants_whole_boundary and (missing := why_not_whole()):
-        return f"role {role.name!r} wants the whole boundary, and {missing}"
+        yield f"role {role.name!r} wants the whole boundary, and {missing}"
     if session.sandboxes and not role.namespaces:
-        return (
+        yield (
             "the session was started with a filter that lets it into namespaces, which "
             f"role {role.name!r} denies: {again}"
         )
     if session.filtered is None and not _is_as_hidden(session.concealed, role.hidden):
-        return (
+        yield (
             f"nothing hides from the session what role {role.name!r} hides, unless it "
             f"is just starting: {again}"
         )
-    if role.writable is None or session.places:
-        return ""
-    return _why_not_placed(session, role, role.writable)
+    if role.leaves_by_proxy and not session.by_proxy:
+        yield (
+            "nothing keeps the session from leaving this machine past its proxy, as "
+            f"role {role.name!r} wants, unless it is just starting: {again}"
+        )
+    if role.writable is not None and not session.places:
+        yield from _not_placed(session, role, role.writable)
 
 
-def _why_not_placed(session: Session, role: Role, writable: Sequence[str]) -> str:
-    """Why `redlane-run` does not hold a session where its role lets it write, or ""."""
+def _not_placed(session: Session, role: Role, writable: Sequence[str]) -> Iterator[str]:
+    """Why `redlane-run` does not hold a session where its role lets it write."""
     again = "end it and start it again"
     if session.placed is None:
-        return (
+        yield (
             f"nothing holds the session to the places where role {role.name!r} lets it "
             f"write, unless it is just starting: {again}"
         )
-    if not _is_as_tight(session.placed, writable):
-        return (
+    elif not _is_as_tight(session.placed, writable):
+        yield (
             f"the session was started before role {role.name!r} let it write to fewer "
             f"places: {again}"
         )
-    return ""
 
 
 def _is_as_tight(held: Sequence[str], wanted: Sequence[str]) -> bool:

@@ -65,6 +65,7 @@ def _is_record(value: object) -> bool:
         and _are_names(value.get("allowed", []))
         and isinstance(value.get("sandboxes", False), bool)
         and isinstance(value.get("places", False), bool)
+        and isinstance(value.get("by_proxy", False), bool)
         and all(
             isinstance(value.get(each), int | None) and value.get(each) is not True
             for each in _NUMBERS

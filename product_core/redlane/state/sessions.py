@@ -77,6 +77,8 @@ class Session:
     """Where its role let it write as it began, if `redlane-run` holds it to that."""
     concealed: tuple[str, ...] | None = None
     """What its role hid from it as it began, if `redlane-run` does that."""
+    by_proxy: bool = False
+    """Whether `redlane-run` keeps it from leaving this machine but by the proxy."""
     allowed: tuple[str, ...] = ()
     """Canonical paths where a person lets it change files, beside its role."""
 
@@ -98,6 +100,7 @@ class Bounds:
     placed: tuple[str, ...] | None
     concealed: tuple[str, ...] | None
     sandboxes: bool
+    by_proxy: bool
 
 
 class SessionTable:

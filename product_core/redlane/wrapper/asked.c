@@ -139,6 +139,8 @@ static const struct row rows[] = {
         NONE, NONE, NONE, COPY_MEMORY, 0),
     ROW(SYS_process_vm_writev, 348, 377, "process_vm_writev", LOOKS_INTO, STAYS, NONE, NONE,
         NONE, NONE, NONE, COPY_MEMORY, 0),
+    ROW(SYS_socket, 359, 281, "socket", MAKES_SOCKET, STAYS, NONE, NONE, NONE, NONE, NONE,
+        SOCKET, 0),
     BECOME_ROW(SYS_setuid, 213, "setuid"),
     BECOME_ROW(NONE, 23, "setuid"),
     BECOME_ROW(SYS_setgid, 214, "setgid"),
@@ -275,10 +277,10 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
         UNLESS(number, 1),
         RETURN(SECCOMP_RET_USER_NOTIF),
     };
-    bool is_of_reading = asked->change == DEPARTS || asked->change == LOOKS_INTO ||
-                         asked_connects(asked->change);
+    bool is_of_reading = asked->change == DEPARTS || asked->change == LOOKS_INTO;
     bool has_flags = asked->flags != NONE;
     if (is_of_reading && !reads) return 0;
+    if (asked->change == MAKES_SOCKET) return 0; /* egress_filter.c */
     if (asked->change == BECOMES) {
         if (!reads || geteuid() != 0) return 0; /* others have nothing to give up */
         if (strcmp(asked->name, "prctl") == 0)
@@ -296,7 +298,7 @@ static unsigned add_row(struct sock_filter *code, int number, const struct asked
 }
 
 /* What openat2 is to open for is in memory: programs do without. */
-unsigned asked_filter(struct sock_filter *code, bool is_own, bool reads) {
+unsigned asked_filter(struct sock_filter *code, bool is_own, bool reads, bool connects) {
     const struct sock_filter unknown[] = {
         UNLESS(OPENAT2, 1),
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
@@ -304,7 +306,8 @@ unsigned asked_filter(struct sock_filter *code, bool is_own, bool reads) {
     unsigned count = add(code, unknown, sizeof unknown);
     for (size_t i = 0; i < ROWS; i++) {
         int number = is_own ? rows[i].own : rows[i].other;
-        if (number != NONE) count += add_row(code + count, number, &rows[i].asked, reads);
+        if (number == NONE || (asked_connects(rows[i].asked.change) && !connects)) continue;
+        count += add_row(code + count, number, &rows[i].asked, reads);
     }
     return count;
 }

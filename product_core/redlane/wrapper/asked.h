@@ -23,6 +23,7 @@ enum change {
     MOUNTS,          /* none: a new file system */
     DEPARTS,         /* none: the caller sees other files by its paths from then on */
     LOOKS_INTO,      /* none: another process's memory */
+    MAKES_SOCKET,    /* none: for datagrams */
     BECOMES,         /* none: the caller has other rights from then on */
 };
 
@@ -56,6 +57,7 @@ enum deed {
     BECOME,
     ATTACH,
     COPY_MEMORY,
+    SOCKET,
 };
 
 /* Whether the end of a path is followed where it is a link. */
@@ -88,6 +90,6 @@ const struct asked *asked_find(const struct seccomp_data *data);
 
 /* Adds to a filter what asks about them, where a number has been loaded; how many
  * instructions that is. `reads`: also about files that are opened for reading, and what
- * that takes. `code` has room for ASKED_MOST. */
+ * that takes; `connects`: about connections. `code` has room for ASKED_MOST. */
 enum { ASKED_MOST = 384 };
-unsigned asked_filter(struct sock_filter *code, bool is_own, bool reads);
+unsigned asked_filter(struct sock_filter *code, bool is_own, bool reads, bool connects);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bounds.h"
 
+#include "egress.h"
 #include "file.h"
 
 #include <errno.h>
@@ -143,8 +144,20 @@ static int judge_hidden(struct call *call, const struct hidden *hidden,
     return hidden_rule.error;
 }
 
+/* Whether a call has a socket lead out of the machine. */
+static bool leads_out(const struct call *call) {
+    if (asked_connects(call->asked->change))
+        return egress_leaves(call->held, &call->address, call->address_length);
+    return asked_addresses(call->asked->change) &&
+           egress_binds_out(&call->address, call->address_length);
+}
+
 int bounds_judge(struct call *call, const struct bounds *bounds, struct judgement *judgement) {
     *judgement = (struct judgement){0};
+    if (bounds->egress && leads_out(call)) {
+        judgement->rule = &egress_rule;
+        return egress_rule.error;
+    }
     int error = bounds->hidden ? judge_hidden(call, bounds->hidden, judgement) : 0;
     if (error || call_reads(call) || asked_connects(call->asked->change)) return error;
     error = is_busy(call) ? EBUSY : judge_kept(call, bounds->kept, judgement);

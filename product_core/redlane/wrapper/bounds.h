@@ -11,6 +11,7 @@ struct bounds {
     struct kept *kept;
     struct places *places; /* NULL: everywhere */
     struct hidden *hidden; /* NULL: nothing is */
+    bool egress;           /* the session leaves this machine by its proxy */
 };
 
 /* Why a call is refused, and for which of its spots. */

@@ -13,6 +13,7 @@
 #include "file.h"
 #include "proc.h"
 #include "processes.h"
+#include "sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +29,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef SO_NETNS_COOKIE /* Linux 5.14 */
-#define SO_NETNS_COOKIE 71
-#endif
 #ifndef SO_PEERPIDFD /* Linux 6.5 */
 #define SO_PEERPIDFD 77
 #endif
@@ -83,25 +81,11 @@ static struct connecting connecting_of(const struct call *call, int file) {
     return connecting;
 }
 
-static int option_of(int file, int option) {
-    int value = -1;
-    socklen_t size = sizeof value;
-    return getsockopt(file, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
-}
-
-static bool is_in_network_of(int one, int other) {
-    unsigned long long cookies[2] = {0};
-    socklen_t size = sizeof *cookies;
-    return getsockopt(one, SOL_SOCKET, SO_NETNS_COOKIE, &cookies[0], &size) == 0 &&
-           getsockopt(other, SOL_SOCKET, SO_NETNS_COOKIE, &cookies[1], &size) == 0 &&
-           cookies[0] == cookies[1];
-}
-
 /* Whether the session has who listens at the other end. Who began to may be dead by now, and
  * its number another's. */
 static bool stays_inside(int file) {
     struct ucred whose = {0};
-    int process = option_of(file, SO_PEERPIDFD);
+    int process = socket_option(file, SO_PEERPIDFD);
     socklen_t size = sizeof whose;
     struct pollfd end = {.fd = process, .events = POLLIN};
     bool is_inside = process >= 0 &&
@@ -114,7 +98,7 @@ static bool stays_inside(int file) {
 /* Whether the address is a name that is no path. */
 static bool is_name(const struct call *call) {
     const struct sockaddr_un *address = (const struct sockaddr_un *)&call->address;
-    return !call->spot_count && option_of(call->held, SO_DOMAIN) == AF_UNIX &&
+    return !call->spot_count && socket_option(call->held, SO_DOMAIN) == AF_UNIX &&
            address->sun_family == AF_UNIX && call->address_length <= sizeof *address &&
            call->address_length > offsetof(struct sockaddr_un, sun_path);
 }
@@ -124,7 +108,7 @@ static bool is_name(const struct call *call) {
 static bool is_name_in_question(const struct call *call) {
     if (!has_scopes || !is_name(call)) return false;
     int ours = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_known = ours < 0 || is_in_network_of(ours, call->held);
+    bool is_known = ours < 0 || socket_shares_network(ours, call->held);
     if (ours >= 0) close(ours);
     return is_known;
 }
@@ -202,7 +186,7 @@ static int another(const struct call *call, int kind) {
 static int used_error(const struct call *call) {
     struct sockaddr_storage other;
     socklen_t size = sizeof other;
-    if (option_of(call->held, SO_ACCEPTCONN) == 1) return EINVAL;
+    if (socket_option(call->held, SO_ACCEPTCONN) == 1) return EINVAL;
     return getpeername(call->held, (struct sockaddr *)&other, &size) == 0 ? EISCONN : 0;
 }
 
@@ -210,7 +194,7 @@ static int used_error(const struct call *call) {
  * has not been in the caller's hands. */
 static int connect_inside(struct call *call, bool (*is_wanted)(const void *),
                           const void *about) {
-    int kind = option_of(call->held, SO_TYPE), error = used_error(call);
+    int kind = socket_option(call->held, SO_TYPE), error = used_error(call);
     if (kind != SOCK_STREAM && kind != SOCK_SEQPACKET) return CONNECTING_OUTSIDE;
     if (error) return error;
     int file = another(call, kind);
@@ -235,7 +219,7 @@ static int connect_own(struct call *call, bool (*is_wanted)(const void *), const
     struct actor supervisor = nobody;
     int error = used_error(call);
     supervisor.is_alike = true;
-    if (option_of(call->held, SO_TYPE) != SOCK_STREAM) return EPROTOTYPE;
+    if (socket_option(call->held, SO_TYPE) != SOCK_STREAM) return EPROTOTYPE;
     if (error) return error;
     int file = another(call, SOCK_STREAM);
     if (file < 0) return errno;
@@ -251,7 +235,7 @@ static int connect_own(struct call *call, bool (*is_wanted)(const void *), const
 static void number_as_caller(const struct call *call) {
     struct sockaddr_nl address = {0};
     socklen_t size = sizeof address;
-    if (option_of(call->held, SO_DOMAIN) != AF_NETLINK ||
+    if (socket_option(call->held, SO_DOMAIN) != AF_NETLINK ||
         getsockname(call->held, (struct sockaddr *)&address, &size) != 0 || address.nl_pid)
         return;
     address.nl_pid = (unsigned)process_of(call->caller.thread);

@@ -17,9 +17,11 @@
 #include "crew.h"
 #include "domains.h"
 #include "doing.h"
+#include "egress.h"
 #include "file.h"
 #include "filtered.h"
 #include "message.h"
+#include "notified.h"
 #include "opening.h"
 #include "peeking.h"
 #include "pipes.h"
@@ -58,45 +60,26 @@ struct keeper {
 /* A call that waits for its answer. */
 struct asking {
     const struct keeper *keeper;
-    uint64_t id;
-    pid_t thread;
+    struct notified call;
 };
 
 /* Whether it still does, and no signal is there for it: those that end it do so at once,
  * and the kernel holds others back. */
 static bool is_wanted(const void *argument) {
     const struct asking *asking = argument;
-    return ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asking->id) == 0 &&
-           !process_is_signalled(asking->thread);
+    return notified_is_there(&asking->call) && !process_is_signalled(asking->call.thread);
 }
 
-static bool is_asking(const struct asking *asking) {
-    return ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &asking->id) == 0;
+static struct asking asking_of(const struct keeper *keeper, const struct seccomp_notif *call) {
+    return (struct asking){keeper, {keeper->listener, call->id, (pid_t)call->pid}};
 }
 
 static void respond(const struct asking *asking, int value, int error) {
-    struct seccomp_notif_resp answer = {
-        .id = asking->id, .val = value, .error = -error};
-    while (ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) != 0 &&
-           errno == EINTR)
-        continue;
+    notified_respond(&asking->call, value, error);
 }
 
-/* The number that the caller has it by, or an errno below zero; 0 for a socket that takes
- * the place of its own. Two steps: where one call
- * does both and this process is frozen in the middle of it, the kernel answers the caller
- * without the file. */
 static int hand_over(const struct asking *asking, int file, uint64_t flags, int place) {
-    struct seccomp_notif_addfd handed = {.id = asking->id,
-                                         .flags = place < 0 ? 0 : SECCOMP_ADDFD_FLAG_SETFD,
-                                         .srcfd = (uint32_t)file,
-                                         .newfd = place < 0 ? 0 : (uint32_t)place,
-                                         .newfd_flags = flags & O_CLOEXEC};
-    int number;
-    do number = ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &handed);
-    while (number < 0 && errno == EINTR);
-    if (number < 0) return -errno;
-    return place < 0 ? number : 0;
+    return notified_hand_over(&asking->call, file, flags, place);
 }
 
 /* A third of the threads each may wait for others to open the one end of a pipe or the other:
@@ -124,7 +107,8 @@ static struct timespec in_some_seconds(void) {
  * file system may be one that waits for a call of the session. */
 static int act(struct keeper *keeper, struct call *call, const struct asking *asking) {
     const struct timespec until = in_some_seconds();
-    if (!is_asking(asking)) return EINTR; /* what was read may have been another's */
+    /* What was read may have been another's. */
+    if (!notified_is_there(&asking->call)) return EINTR;
     if (call->asked->change == OPENS) return open_file(keeper, call, asking);
     if (call->asked->deed == BIND) return binding_do(call); /* they are held */
     if (call->asked->deed == CONNECT) return connecting_do(call, is_wanted, asking);
@@ -145,8 +129,9 @@ static void show_spot(const struct spot *spot, char path[PATH_MAX]) {
 static void refuse_call(const struct asking *asking, const struct call *call,
                         const struct judgement *judgement) {
     char path[PATH_MAX];
-    struct refusal refusal = {judgement->rule, asking->thread, call->asked->name, path};
-    show_spot(&call->spots[judgement->which], path);
+    struct refusal refusal = {judgement->rule, asking->call.thread, call->asked->name, path};
+    if (judgement->rule == &egress_rule) egress_show(&call->address, path, sizeof path);
+    else show_spot(&call->spots[judgement->which], path);
     report_refused(asking->keeper->daemon, &refusal);
     struct complaint complaint = complaint_prepare(&refusal);
     respond(asking, 0, judgement->rule->error);
@@ -160,7 +145,7 @@ static int ended_error(const struct asking *asking, int error) {
     enum { ERESTARTSYS = 512 };
     if (error == CONNECTING_ENDED) return EINTR;
     if (error != EINTR) return error;
-    return process_is_about_to_handle(asking->thread) ? ERESTARTSYS : EINTR;
+    return process_is_about_to_handle(asking->call.thread) ? ERESTARTSYS : EINTR;
 }
 
 /* Whether a name has become a link, or a mount lies there, since it was looked at. */
@@ -183,7 +168,7 @@ static bool read_at_once(const struct asking *asking, const struct seccomp_notif
     const struct hidden *hidden = asking->keeper->bounds->hidden;
     int file;
     if (!hidden || !reading_is(asked, data)) return false;
-    int error = reading_open(hidden, asked, data, asking->thread, &file);
+    int error = reading_open(hidden, asked, data, asking->call.thread, &file);
     if (error == READING_UNSURE) return false;
     int number = error ? -error : hand_over(asking, file, data->args[(int)asked->flags], NONE);
     if (!error) close(file); /* before the caller goes on, as ever */
@@ -193,7 +178,7 @@ static bool read_at_once(const struct asking *asking, const struct seccomp_notif
 
 static void keep(struct keeper *keeper, const struct seccomp_notif *notification,
                  const struct asked *asked) {
-    struct asking asking = {keeper, notification->id, (pid_t)notification->pid};
+    struct asking asking = asking_of(keeper, notification);
     struct call call;
     bool again = false;
     if (read_at_once(&asking, notification, asked)) return;
@@ -201,7 +186,7 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
         struct judgement judgement = {0};
         int error = hold_names(keeper, asked);
         bool is_held = !error && asked->deed == BIND;
-        if (!error) error = call_take(&call, asked, &notification->data, asking.thread);
+        if (!error) error = call_take(&call, asked, &notification->data, asking.call.thread);
         else call_clear(&call);
         if (!error) error = bounds_judge(&call, keeper->bounds, &judgement);
         if (!error) error = act(keeper, &call, &asking);
@@ -238,7 +223,7 @@ static void *keep_apart(void *about) {
  * the threads that do everything else. */
 static void keep_connection(struct keeper *keeper, const struct seccomp_notif *notification,
                             const struct asked *asked) {
-    const struct asking asking = {keeper, notification->id, (pid_t)notification->pid};
+    const struct asking asking = asking_of(keeper, notification);
     int before = atomic_fetch_add(&keeper->connections, 1);
     if (before < FEW_CONNECTIONS) {
         keep(keeper, notification, asked);
@@ -254,18 +239,17 @@ static void keep_connection(struct keeper *keeper, const struct seccomp_notif *n
 
 /* The kernel does what the caller asks for; or it fails. */
 static void let_go_on(const struct asking *asking, int error) {
-    struct seccomp_notif_resp answer = {.id = asking->id,
-                                        .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     if (error) respond(asking, 0, error);
-    else ioctl(asking->keeper->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+    else notified_let_go_on(&asking->call);
 }
 
 /* The caller is held by its own rules from then on, and so is what is done for it. */
 static void let_restrict(const struct asking *asking, const struct seccomp_data *data,
                          enum deed deed) {
     int number = (int)data->args[0];
-    int error = deed == ADD_RULE ? domains_check(asking->thread, number)
-                                 : domains_add(asking->thread, number, (unsigned)data->args[1]);
+    pid_t thread = asking->call.thread;
+    int error = deed == ADD_RULE ? domains_check(thread, number)
+                                 : domains_add(thread, number, (unsigned)data->args[1]);
     let_go_on(asking, error);
 }
 
@@ -284,8 +268,9 @@ static void let_become(const struct asking *asking) {
 
 static void let_look_into(const struct asking *asking, const struct seccomp_data *data,
                           const struct asked *asked) {
-    int error = peeking_take(asking->thread, asked, data);
-    struct refusal refusal = {&hidden_rule, asking->thread, asked->name, "another process"};
+    pid_t thread = asking->call.thread;
+    int error = peeking_take(thread, asked, data);
+    struct refusal refusal = {&hidden_rule, thread, asked->name, "another process"};
     if (error) report_refused(asking->keeper->daemon, &refusal);
     let_go_on(asking, error);
 }
@@ -295,14 +280,26 @@ static void let_look_into(const struct asking *asking, const struct seccomp_data
 static void let_mount(const struct asking *asking, const struct seccomp_data *data,
                       const struct asked *asked) {
     char kind[sizeof OVERLAY];
-    const struct caller caller = {.thread = asking->thread};
+    const struct caller caller = {.thread = asking->call.thread};
     uint64_t at = data->args[(int)asked->path];
     bool is_overlay = at && caller_string(&caller, at, kind, sizeof kind) == 0 &&
                       strcmp(kind, OVERLAY) == 0;
-    struct refusal refusal = {&kept_rule, asking->thread, asked->name, OVERLAY};
+    struct refusal refusal = {&kept_rule, asking->call.thread, asked->name, OVERLAY};
     apart_note();
     if (is_overlay) report_refused(asking->keeper->daemon, &refusal);
     let_go_on(asking, is_overlay ? kept_rule.error : 0);
+}
+
+/* The caller gets one that was made for it. */
+static void make_socket(const struct asking *asking, const struct seccomp_data *data) {
+    int file = egress_socket(asking->call.thread, data);
+    if (file == EGRESS_APART) {
+        let_go_on(asking, 0);
+        return;
+    }
+    int number = file < 0 ? file : hand_over(asking, file, data->args[1], NONE);
+    if (file >= 0) close(file);
+    respond(asking, number < 0 ? 0 : number, number < 0 ? -number : 0);
 }
 
 static void take(void *about, const void *call) {
@@ -310,10 +307,9 @@ static void take(void *about, const void *call) {
     const struct seccomp_notif *notification = call;
     const struct seccomp_data *data = &notification->data;
     const struct asked *asked = asked_find(data);
-    pid_t thread = (pid_t)notification->pid;
-    const struct asking asking = {keeper, notification->id, thread};
+    const struct asking asking = asking_of(keeper, notification);
     if (!asked) {
-        if (!filtered_pass_on(keeper->starts, notification->id, thread))
+        if (!filtered_pass_on(keeper->starts, notification->id, asking.call.thread))
             respond(&asking, 0, EACCES);
         return;
     }
@@ -323,6 +319,7 @@ static void take(void *about, const void *call) {
     case DEPARTS: let_depart(&asking, data, asked->deed); break;
     case BECOMES: let_become(&asking); break;
     case LOOKS_INTO: let_look_into(&asking, data, asked); break;
+    case MAKES_SOCKET: make_socket(&asking, data); break;
     case CONNECTS:
     case CONNECTS_BY_MEMORY: keep_connection(keeper, notification, asked); break;
     default: keep(keeper, notification, asked);

@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #include "asked.h"
+#include "bpf.h"
+#include "egress_filter.h"
 #include "machine.h"
 #include "message.h"
 
@@ -114,15 +116,6 @@ enum {
     TRIM = 0xc0185879,
 };
 
-#define LOAD(field) \
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offsetof(struct seccomp_data, field))
-#define UPPER(number) ((uint32_t)offsetof(struct seccomp_data, args[number]) + 4)
-#define RETURN(value) BPF_STMT(BPF_RET | BPF_K, (value))
-#define SKIP_UNLESS(value, count) \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, (count))
-#define SKIP_BELOW(value, count) \
-    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)(value), 0, (count))
-#define IF(value, result) SKIP_UNLESS(value, 1), RETURN(result)
 #define IF_REQUEST(request) IF(request, SECCOMP_RET_ERRNO | EACCES)
 
 /* The second argument of ioctl has its low half first on both machines. */
@@ -245,7 +238,7 @@ enum {
 #define COUNT(code) (sizeof(code) / sizeof *(code))
 #define PART(code) {code, COUNT(code)}
 
-static struct sock_filter code[2 * (ASKED_MOST + 192)];
+static struct sock_filter code[2 * (ASKED_MOST + EGRESS_MOST + 192)];
 static unsigned length;
 
 static void add(const struct sock_filter *from, size_t count) {
@@ -273,8 +266,10 @@ static void add_machine(unsigned machine, const struct held *held, struct asks a
     add(number, COUNT(number));
     if (asks.reads) add(held->blind.code, held->blind.count);
     if (asks.is_here) add(held->here.code, held->here.count);
+    if (asks.egress) length += egress_filter(code + length, machine == MACHINE);
     if (asks.files || asks.reads)
-        length += asked_filter(code + length, machine == MACHINE, asks.reads);
+        length += asked_filter(code + length, machine == MACHINE, asks.reads,
+                               asks.reads || asks.egress);
     if (asks.places || asks.reads) add(held->placed.code, held->placed.count);
     add(held->always.code, held->always.count);
     add(rest, COUNT(rest));

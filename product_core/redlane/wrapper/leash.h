@@ -11,6 +11,7 @@ struct asks {
     bool places;  /* nothing changes them past that */
     bool reads;   /* files that are opened for reading */
     bool is_here; /* it enters no namespaces */
+    bool egress;  /* it leaves the machine by its proxy */
 };
 
 struct sock_fprog leash_filter(struct asks asks);

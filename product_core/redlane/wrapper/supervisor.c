@@ -5,25 +5,14 @@
  * It is an ancestor of everything that the agent starts, orphans included, and it is by
  * this process that the daemon and the shell wrapper tell who is in which session. It
  * passes signals and job control on, has every shell be the guarded one (execs.c), and
- * ends with the agent's status.
- *
- *     --filter FD      started by a supervisor of the session's system calls (filtered.c)
- *     --owners NAMES   programs that may read what is hidden, between colons
- *     --keep PATH      a file or directory that no program of the session changes
- *     --writable PATH  a place where it changes files, and nowhere else; '' is none
- *     --closed PATH    within those a place where it does not
- *     --top PATH       a place that is not given away by its name
- *     --hidden OWNERS=PATH  what it may not read, but by programs of these names
- *     --shown PATH     within those what it may
- *     --unreachable OWNERS=PATH  Unix sockets that none but those connect to
- *     --namespaces deny     it enters none
- *     --boundary none  nothing but its place in the tree binds the session
- *     --judged yes     COMMAND is a shell whose own command has been judged */
+ * ends with the agent's status. */
 #define _GNU_SOURCE
 #include "bytes.h"
 #include "connecting.h"
+#include "datagrams.h"
 #include "execs.h"
 #include "filtered.h"
+#include "given.h"
 #include "keeper.h"
 #include "locate.h"
 #include "message.h"
@@ -49,17 +38,9 @@
 enum { GRACE_MILLISECONDS = 500, KILL_MILLISECONDS = 5000, LOOK_MILLISECONDS = 20, FILES = 65536 };
 
 struct session {
-    const char *socket, *id, *filter, *owners;
-    bool is_bound, is_judged;
-    char **command;
+    struct given given;
     struct filtered *filtered; /* NULL for one that nothing binds */
     struct execs *execs;       /* the same */
-    const char **kept;         /* paths */
-    size_t kept_count;
-    bool is_placed;            /* it changes files in places only */
-    struct places_given places;
-    struct hidden_given hidden;
-    struct asks asks;
     struct bounds bounds;
     struct daemon daemon;
     struct rlimit files;       /* the agent's own limit of them */
@@ -70,68 +51,11 @@ struct session {
     bool ended;
 };
 
-/* Adds a word to a list that has NULL at its end. */
-static void add_word(const char **list, const char *word) {
-    while (*list) list++;
-    *list = word;
-}
-
-static const char **words_for(int argc) {
-    size_t size = ((size_t)argc + 1) * sizeof(char *);
-    return memset(allocate(size), 0, size);
-}
-
-/* Whether it is one that has paths. */
-static bool take_path(struct session *session, const char *option, const char *path) {
-    if (strcmp(option, "--keep") == 0) session->kept[session->kept_count++] = path;
-    else if (strcmp(option, "--writable") == 0) add_word(session->places.writable, path);
-    else if (strcmp(option, "--closed") == 0) add_word(session->places.closed, path);
-    else if (strcmp(option, "--top") == 0) add_word(session->places.tops, path);
-    else if (strcmp(option, "--hidden") == 0) add_word(session->hidden.places, path);
-    else if (strcmp(option, "--shown") == 0) add_word(session->hidden.shown, path);
-    else if (strcmp(option, "--unreachable") == 0) add_word(session->hidden.sockets, path);
-    else return false;
-    return true;
-}
-
-static void parse(struct session *session, int argc, char **argv) {
-    session->kept = words_for(argc);
-    session->places = (struct places_given){words_for(argc), words_for(argc), words_for(argc)};
-    session->hidden = (struct hidden_given){words_for(argc), words_for(argc), words_for(argc)};
-    char **word = argv[0] ? argv + 1 : argv;
-    for (; *word && strcmp(*word, "--") != 0; word += 2) {
-        if (!word[1])
-            fail(STATUS_USAGE, PRODUCT, "%s: option requires an argument", *word);
-        if (strcmp(*word, "--socket") == 0) session->socket = word[1];
-        else if (strcmp(*word, "--session") == 0) session->id = word[1];
-        else if (strcmp(*word, "--filter") == 0) session->filter = word[1];
-        else if (strcmp(*word, "--owners") == 0) session->owners = word[1];
-        else if (strcmp(*word, "--boundary") == 0)
-            session->is_bound = strcmp(word[1], "none") != 0;
-        else if (strcmp(*word, "--namespaces") == 0)
-            session->asks.is_here = strcmp(word[1], "deny") == 0;
-        else if (strcmp(*word, "--judged") == 0)
-            session->is_judged = strcmp(word[1], "yes") == 0;
-        else if (!take_path(session, word[0], word[1]))
-            fail(STATUS_USAGE, PRODUCT, "%s: invalid option", *word);
-    }
-    if (!session->socket || session->socket[0] != '/' || !*word || !word[1])
-        fail(STATUS_USAGE, PRODUCT,
-             "usage: redlane-run --socket PATH [--session ID] [OPTION VALUE]... -- "
-             "COMMAND...");
-    session->command = word + 1;
-    session->daemon = (struct daemon){session->socket, session->id};
-    session->is_placed = *session->places.writable != NULL;
-    session->asks.places = session->is_placed;
-    session->asks.files = session->is_placed || session->kept_count;
-    session->asks.reads = *session->hidden.places || *session->hidden.sockets;
-}
-
 static void take_filter(struct session *session) {
     char *end;
-    long number = strtol(session->filter, &end, 10);
+    long number = strtol(session->given.filter, &end, 10);
     if (number <= STDERR_FILENO || number > INT_MAX || *end)
-        fail(STATUS_USAGE, PRODUCT, "--filter: %s: no descriptor", session->filter);
+        fail(STATUS_USAGE, PRODUCT, "--filter: %s: no descriptor", session->given.filter);
     session->filtered = filtered_receive((int)number);
     session->is_supervised = true;
 }
@@ -154,12 +78,15 @@ static void raise_files(struct session *session) {
 
 /* Prepares what binds the session. */
 static void bind_session(struct session *session) {
-    if (session->filter) take_filter(session);
-    else if (session->is_bound && !is_inside())
-        session->filtered = filtered_leash(session->asks);
+    if (session->given.filter) {
+        take_filter(session);
+    } else if (session->given.is_bound && !is_inside()) {
+        if (session->given.asks.egress) datagrams_prepare();
+        session->filtered = filtered_leash(session->given.asks);
+    }
     if (session->filtered)
         session->execs =
-            execs_prepare(session->socket, session->is_judged, session->owners,
+            execs_prepare(session->given.socket, session->given.is_judged, session->given.owners,
                           !session->is_supervised);
 }
 
@@ -181,12 +108,12 @@ static sigset_t handled(const struct session *session) {
 static _Noreturn void become_agent(const struct session *session, pid_t supervisor) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != supervisor) _exit(STATUS_REFUSED);
-    if (session->asks.places || session->asks.reads) leash_leave_no_core();
+    if (session->given.asks.places || session->given.asks.reads) leash_leave_no_core();
     setrlimit(RLIMIT_NOFILE, &session->files);
     if (session->filtered) filtered_load(session->filtered);
-    execvp(session->command[0], session->command);
+    execvp(session->given.command[0], session->given.command);
     int status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_REFUSED;
-    fail(status, PRODUCT, "%s: %s", session->command[0], strerror(errno));
+    fail(status, PRODUCT, "%s: %s", session->given.command[0], strerror(errno));
 }
 
 static void start_agent(struct session *session, const sigset_t *set) {
@@ -213,18 +140,19 @@ static void hand_over(struct session *session) {
                                       execs_token(session->execs));
     execs_serve(session->execs, listener);
     if (listener < 0 || session->is_supervised) return;
-    if (!session->asks.files && !session->asks.reads) return;
-    session->bounds.kept = kept_prepare(session->kept, session->kept_count);
-    connecting_prepare(session->kept, session->kept_count);
-    if (session->is_placed)
-        session->bounds.places = places_prepare(session->places, &session->daemon);
-    if (session->asks.reads) {
-        session->bounds.hidden = hidden_prepare(session->hidden, process_filters(session->agent));
-        peeking_prepare(session->owners, execs_guarded_shell(session->execs));
+    if (!session->given.asks.files && !session->given.asks.reads) return;
+    session->bounds.egress = session->given.asks.egress;
+    session->bounds.kept = kept_prepare(session->given.kept, session->given.kept_count);
+    connecting_prepare(session->given.kept, session->given.kept_count);
+    if (session->given.is_placed)
+        session->bounds.places = places_prepare(session->given.places, &session->daemon);
+    if (session->given.asks.reads) {
+        session->bounds.hidden = hidden_prepare(session->given.hidden, process_filters(session->agent));
+        peeking_prepare(session->given.owners, execs_guarded_shell(session->execs));
     }
     filtered_take_from(session->filtered,
                        keeper_start(listener, &session->bounds, &session->daemon,
-                                    session->owners));
+                                    session->given.owners));
 }
 
 /* The terminal has stopped the agent: so does this process, that the outer shell may
@@ -379,9 +307,10 @@ static _Noreturn void end_alike(int status) {
 }
 
 int main(int argc, char **argv) {
-    struct session session = {.is_bound = true};
+    struct session session = {0};
     if (argc < 1) return STATUS_USAGE;
-    parse(&session, argc, argv);
+    given_read(&session.given, argc, argv);
+    session.daemon = (struct daemon){session.given.socket, session.given.id};
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0)
         refuse("the session cannot be supervised: %s", strerror(errno));
     raise_files(&session);

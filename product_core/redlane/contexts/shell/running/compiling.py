@@ -27,9 +27,10 @@ _UNITS = {
         *("environment", "locate", "ask", "answer", "installed", "program", "home"),
     ),
     "redlane-run": (
-        *("supervisor", "filtered", "leash"),
-        *("asked", "keeper", "bounds", "call", "actor", "doing", "opening", "binding"),
-        "connecting",
+        *("supervisor", "given", "filtered", "leash"),
+        *("asked", "keeper", "notified", "bounds", "call", "actor", "doing"),
+        *("opening", "binding", "connecting", "egress", "egress_filter"),
+        *("datagrams", "sockets"),
         *("domains", "kept", "table", "places", "reached", "walk", "proc", "mounts"),
         *("devices", "hidden", "owner", "reading", "apart", "peeking", "pipes"),
         *("crew", "file"),

@@ -1,0 +1,9 @@
+/* What is asked of sockets. */
+#pragma once
+
+#include <stdbool.h>
+
+/* An option that is a number, of the socket itself; -1: it has none. */
+int socket_option(int file, int option);
+/* Whether two of them are in the same network. */
+bool socket_shares_network(int one, int other);
