@@ -63,9 +63,11 @@ def traffic(machine: Machine) -> Traffic:
         for name, each in POLICIES.items()
     ]
     write(machine, "policies/proxied.json", policies)
-    write(machine, "roles/proxied.json", {"name": "proxied", "policies": [*POLICIES]})
+    role = {"name": "proxied", "policies": [*POLICIES]}
+    led = {**role, "name": "led", "egress": "proxy"}
+    write(machine, "roles/proxied.json", [role, led])
     settings = json.loads(machine.read("/etc/redlane/settings.json"))
-    more = {"system": {"user_roles": ["proxied"]}, "tls": {"intercept": True}}
+    more = {"system": {"user_roles": ["proxied", "led"]}, "tls": {"intercept": True}}
     write(machine, "settings.json", {**settings, **more})
     machine.write("/etc/hosts", "127.0.0.1 localhost origin.test unknown.test\n")
     machine.write("/srv/origin.py", ORIGIN.read_text(encoding="utf-8"))
@@ -134,6 +136,17 @@ def test_poison_does_not_come_in(traffic: Traffic, user: str, scheme: str) -> No
     done = traffic.curl(f"{traffic.origin(scheme)}/poison", user=user)
     assert "proxy-poison" in done.stdout
     assert "as the poison says" not in done.stdout
+
+
+def test_session_leaves_by_the_proxy_alone(traffic: Traffic, user: str) -> None:
+    curl = "curl --silent --max-time 20"
+    past = f"{curl} --noproxy '*'"
+    tried = f"{curl} {traffic.plain}/free; {past} {traffic.plain}/free"
+    elsewhere = f"{past} http://203.0.113.1/; echo $?"
+    words = ("redlane", "run", "--role", "led", "--", "sh", "-c")
+    done = traffic.machine.run((*words, f"{tried}; {elsewhere}"), user=user)
+    assert done.stdout == f"free\nfree\n{REFUSED}\n"
+    assert "redlane: refused connect 203.0.113.1:80 (builtin:egress): " in done.stderr
 
 
 def test_agents_trust_the_authority_of_the_machine(traffic: Traffic, user: str) -> None:
