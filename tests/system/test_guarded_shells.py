@@ -22,7 +22,6 @@ from supervised import compiled
 from redlane.contexts.shell.running.programs import program
 
 pytestmark = needs_filters
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: needs root")
 
 ROLES = ("plain", "calls")
 FINE, FORBIDDEN = "echo said-$((1+1))", "echo said-$((1+1)) forbidden-word"
@@ -209,44 +208,6 @@ def test_open_files_of_a_shell_are_left_alone(
     done = in_session(home, role, *started("open files")(str(limit)))
 
     assert (done.code, done.out) == (0, "kept\n"), done
-
-
-def by_another_user(home: Home, role: str, *command: str) -> Ran:
-    """Root in a container may not read everybody's limits."""
-    drop = ("--bounding-set", "-sys_resource", "--", str(REDLANE))
-    other = ("setpriv", "--reuid", "65534", "--clear-groups", "--", *command)
-    words = (*drop, "run", "--role", role, "--", *other)
-    env = {"PATH": os.environ["PATH"]}
-    return home.run(*words, env=env, program=Path("setpriv"))
-
-
-@needs_root
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("shell", ["/bin/sh", "sh", "/bin/bash", "bash"])
-def test_shell_of_another_user_is_asked_for(home: Home, role: str, shell: str) -> None:
-    """The daemon is closed to that user."""
-    refused = by_another_user(home, role, shell, "-ec", FORBIDDEN)
-    fine = by_another_user(home, role, shell, "-ec", f"{FINE}; id -u")
-
-    assert (refused.code, refused.out, refused.err) == (126, "", f"{REASON}\n")
-    assert (fine.code, fine.out, fine.err) == (0, "said-2\n65534\n", "")
-
-
-@needs_root
-def test_what_a_shell_of_another_user_starts_is_asked_for(home: Home) -> None:
-    code = "import subprocess as s; s.run(['echo', 'drow-neddibrof'[::-1]])"
-    text = f'{sys.executable} -Ic "$0"; id -u'
-    done = by_another_user(home, "plain", "bash", "-c", text, code)
-
-    assert (done.out, done.err) == ("65534\n", f"{REASON}\n")
-
-
-@needs_root
-def test_shell_of_another_user_takes_no_commands_from_a_terminal(home: Home) -> None:
-    done = by_another_user(home, "plain", "bash", "-i")
-
-    assert (done.code, done.out) == (126, "")
-    assert done.err.startswith("redlane: a shell of another user, ")
 
 
 @pytest.mark.parametrize("role", ROLES)

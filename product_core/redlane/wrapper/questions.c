@@ -10,6 +10,7 @@
 #include "answer.h"
 #include "apart.h"
 #include "command_line.h"
+#include "file.h"
 #include "frame.h"
 #include "message.h"
 #include "passes.h"
@@ -94,8 +95,16 @@ bool questions_add_program(struct bytes *text, pid_t process) {
     return is_read;
 }
 
+/* As the process has it: what the link says of a root that is one of our directories is a
+ * path of ours. Nothing where it is not in its root, or that cannot be told. */
 static void read_directory(pid_t process, char *directory) {
-    if (!read_link(process, "cwd", directory) || *directory != '/') *directory = '\0';
+    char root[PATH_MAX];
+    bool is_read = read_link(process, "root", root) && read_link(process, "cwd", directory) &&
+                   *directory == '/' && path_is_within(directory, root);
+    size_t above = is_read && root[1] ? strlen(root) : 0;
+    if (!is_read) *directory = '\0';
+    else if (above && !directory[above]) strcpy(directory, "/");
+    else memmove(directory, directory + above, strlen(directory + above) + 1);
 }
 
 /* All that says what a command is, if that is a program which is named by itself, or by
