@@ -24,6 +24,7 @@ MAPPED = "::ffff:"
 OWN = next(iter(sys.argv[2:]), "127.0.0.1")
 FAST_OPEN, PACKET_INFO = 0x2000_0000, 8
 BIND_TO_DEVICE, BIND_TO_INDEX, OPTIONS = 25, 62, 6
+TRANSPARENT, FAST_CONNECT, TIPC = 19, 30, 30
 PACKET, VSOCK, SCTP, MPTCP, UDP_LITE = 17, 40, 132, 262, 136
 RACES = 3000
 V4, V6, STREAM, DATAGRAMS = (
@@ -225,6 +226,9 @@ OUTSIDE: dict[str, tuple[int, Way]] = {
     "source route": (errno.EPERM, _sets(socket.IPPROTO_IP, socket.IP_OPTIONS)),
     "routing header": (errno.EPERM, _sets(socket.IPPROTO_IPV6, socket.IPV6_RTHDR)),
     "routing header among others": (errno.EPERM, _sets(socket.IPPROTO_IPV6, OPTIONS)),
+    "address of another": (errno.EPERM, _sets(socket.IPPROTO_IP, TRANSPARENT)),
+    "fast open at connect": (errno.EPERM, _sets(socket.IPPROTO_TCP, FAST_CONNECT)),
+    "pair": (errno.EOPNOTSUPP, lambda _: socket.socketpair(TIPC, STREAM)),
     "several paths": (errno.EPROTONOSUPPORT, _makes(V4, STREAM, MPTCP)),
     "raw": (errno.EPERM, _makes(V4, socket.SOCK_RAW, socket.IPPROTO_ICMP)),
     "ping": (errno.EPROTONOSUPPORT, _makes(V4, DATAGRAMS, socket.IPPROTO_ICMP)),

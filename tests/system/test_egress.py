@@ -1,7 +1,9 @@
 """`"egress": "proxy"`: a session leaves this machine by its proxy alone."""
 
 import json
+import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import errorcode
@@ -94,6 +96,19 @@ def test_refusal_is_told_and_is_an_event(there: Guarded) -> None:
     assert {each["syscall"] for each in calls} == {"connect", "bind"}
     paths = {each["paths"][0] for each in calls}
     assert {"203.0.113.1:9", "[2001:db8::1]:9"} <= paths
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: root makes devices")
+def test_device_by_which_packets_leave_is_not_opened(there: Guarded) -> None:
+    device = there.work / "tun"
+    os.mknod(device, 0o600 | stat.S_IFCHR, os.makedev(10, 200))
+    device.chmod(0o666)
+    alone = there.alone("sh", "-c", ": >> tun")
+    ran = there.supervised("sh", "-c", ": >> tun", role="led")
+    device.unlink()
+    if "Permission denied" in alone.err:
+        pytest.skip("NOT TESTED: no devices are to be opened here")
+    assert f"redlane: refused openat {device} (builtin:egress): " in ran.err
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="NOT TESTED: no unshare")

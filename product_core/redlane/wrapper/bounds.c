@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "bounds.h"
 
+#include "devices.h"
 #include "egress.h"
 #include "file.h"
 
@@ -144,8 +145,12 @@ static int judge_hidden(struct call *call, const struct hidden *hidden,
     return hidden_rule.error;
 }
 
-/* Whether a call has a socket lead out of the machine. */
+/* Whether a call has a socket lead out of the machine, or opens what does. */
 static bool leads_out(const struct call *call) {
+    const struct spot *spot = &call->spots[0];
+    if (call->asked->change == OPENS)
+        return spot->object >= 0 && S_ISCHR(spot->about.st_mode) &&
+               device_leads_out(spot->about.st_rdev);
     if (asked_connects(call->asked->change))
         return egress_leaves(call->held, &call->address, call->address_length);
     return asked_addresses(call->asked->change) &&

@@ -25,6 +25,14 @@ bool device_keeps_nothing(dev_t device) {
            kind < UNIX98_PTY_SLAVE_MAJOR + UNIX98_PTY_MAJOR_COUNT;
 }
 
+bool device_leads_out(dev_t device) {
+    enum { TUN = 200, VHOST_NET = 238, VHOST_VSOCK = 241, PPP_MAJOR = 108 };
+    unsigned kind = major(device), number = minor(device);
+    return kind == PPP_MAJOR ||
+           (kind == MISC_MAJOR &&
+            (number == TUN || number == VHOST_NET || number == VHOST_VSOCK));
+}
+
 bool devices_differ(pid_t thread) {
     char path[64];
     struct bytes ours = {0}, theirs = {0};

@@ -88,8 +88,10 @@ bool egress_binds_out(const struct sockaddr_storage *given, socklen_t length) {
 bool egress_leaves(int file, const struct sockaddr_storage *given, socklen_t length) {
     union internet address;
     if (!read_internet(&address, given, length)) return false;
-    if (is_loopback(&address)) return socket_option(file, BOUND_TO_INDEX) > LOOPBACK;
-    if (datagrams_has(file) || is_of_link(&address)) return true;
+    bool is_apart = datagrams_has(file);
+    if (!is_apart && socket_option(file, BOUND_TO_INDEX) > LOOPBACK) return true;
+    if (is_loopback(&address)) return false;
+    if (is_apart || is_of_link(&address)) return true;
     int probe = socket(address.any.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool leaves = true;
     if (probe < 0) return true;

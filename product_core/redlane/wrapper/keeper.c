@@ -130,7 +130,7 @@ static void refuse_call(const struct asking *asking, const struct call *call,
                         const struct judgement *judgement) {
     char path[PATH_MAX];
     struct refusal refusal = {judgement->rule, asking->call.thread, call->asked->name, path};
-    if (judgement->rule == &egress_rule) egress_show(&call->address, path, sizeof path);
+    if (!call->spot_count) egress_show(&call->address, path, sizeof path);
     else show_spot(&call->spots[judgement->which], path);
     report_refused(asking->keeper->daemon, &refusal);
     struct complaint complaint = complaint_prepare(&refusal);
