@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from calls_home import needs_filters
 from supervised import PEOPLE, Guarded, guarded, person_named
-from system import socket_ways
+from system import own_filter, socket_ways
 from system.hidden_ground import PYTHON
 from system.socket_ways import OUTSIDE, own_address
 
@@ -48,6 +47,14 @@ def tried(there: Guarded, kind: str, role: str = "", *front: str) -> dict[str, A
     return found
 
 
+@pytest.fixture
+def datagrams(there: Guarded) -> None:
+    """A network of its own for them, which not every machine lets a session have."""
+    front = ("unshare", "-n") if there.person.uid is None else ("unshare", "-rn")
+    if there.alone(*front, "true").code:
+        pytest.skip("NOT TESTED: no network of its own is to be had here")
+
+
 @contextmanager
 def session_of(there: Guarded, role: str) -> Iterator[str]:
     """The name of a session of a role, which runs as long as the block lasts."""
@@ -63,11 +70,13 @@ def session_of(there: Guarded, role: str) -> Iterator[str]:
         yield found["id"]
 
 
+@pytest.mark.usefixtures("datagrams")
 @pytest.mark.parametrize("role", ["led", "also"])
 def test_this_machine_is_reached_as_without_redlane(there: Guarded, role: str) -> None:
     assert tried(there, "inside", role) == tried(there, "inside")
 
 
+@pytest.mark.usefixtures("datagrams")
 @pytest.mark.parametrize("role", ["led", "also"])
 def test_other_machines_are_not_reached(there: Guarded, role: str) -> None:
     expected = {name: errorcode[number] for name, (number, _) in OUTSIDE.items()}
@@ -86,6 +95,7 @@ def test_connection_leads_where_it_was_looked_at(there: Guarded) -> None:
     assert found
 
 
+@pytest.mark.usefixtures("datagrams")
 def test_refusal_is_told_and_is_an_event(there: Guarded) -> None:
     ran = there.supervised(PYTHON, "-I", PROGRAM, "outside", role="led")
     told = [line for line in ran.err.splitlines() if line.startswith("redlane: ")]
@@ -111,17 +121,24 @@ def test_device_by_which_packets_leave_is_not_opened(there: Guarded) -> None:
     assert f"redlane: refused openat {device} (builtin:egress): " in ran.err
 
 
-@pytest.mark.skipif(not shutil.which("unshare"), reason="NOT TESTED: no unshare")
+@pytest.mark.usefixtures("datagrams")
 def test_network_of_its_own_is_as_without_redlane(there: Guarded) -> None:
     front = ("unshare", "-n") if there.person.uid is None else ("unshare", "-rn")
-    if there.alone(*front, "true").code:
-        pytest.skip("NOT TESTED: no namespaces are to be had here")
     alone = tried(there, "inside", "", *front)
     inside = tried(there, "inside", "led", *front)
     if there.person.uid is None:  # root may have entered any
         inside["datagrams"] = alone["datagrams"]
     assert inside["loopback"] == alone["loopback"]
     assert inside["datagrams"] == alone["datagrams"]
+
+
+def test_without_a_network_of_its_own_it_has_no_datagrams(there: Guarded) -> None:
+    refusing = (PYTHON, "-I", own_filter.__file__, "unshare=1", "exec")
+    words = there.command(PYTHON, "-I", PROGRAM, "inside", role="led")
+    ran = there.alone(*refusing, *words[len(there.person.words) :], env=there.home.env)
+    assert "has no sockets for datagrams (UDP)" in ran.err
+    found = json.loads(ran.out)
+    assert (found["datagrams"], found["loopback"]) == ("EACCES", "127.0.0.1")
 
 
 def test_session_that_runs_already_is_not_given_such_a_role(there: Guarded) -> None:

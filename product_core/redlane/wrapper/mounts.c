@@ -200,8 +200,15 @@ static dev_t device_of_mount(pid_t process, int file) {
     return found;
 }
 
-/* When the root was made of the mount that a directory is in; false: it is no directory,
- * and where that is not known at all, now. */
+static bool is_same_file(int one, int other) {
+    struct stat first, second;
+    return fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/* When the root was made of the mount that a directory is in, or as far up as there is a way
+ * from here: to this process's own root. False: it is no directory, and where that is not
+ * known at all, now. */
 bool mounts_root_born(int file, struct timespec *born) {
     const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
                                  .resolve = RESOLVE_NO_XDEV};
@@ -211,8 +218,10 @@ bool mounts_root_born(int file, struct timespec *born) {
     while (!mounts_is_root(at)) {
         int up = (int)syscall(SYS_openat2, at, "..", &how, sizeof how);
         if (up < 0) break;
+        bool is_there = is_same_file(at, up);
         close(at);
         at = up;
+        if (is_there) break;
     }
     bool is_known = statx(at, "", AT_EMPTY_PATH, STATX_BTIME, &about) == 0 &&
                     about.stx_mask & STATX_BTIME;
