@@ -3,6 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -94,6 +95,24 @@ def test_calls_are_refused_when_the_daemon_stays_away(followed: Followed) -> Non
     ruling = judge.rule(HOME)
     assert (ruling.allowed, ruling.lasting) == (False, False)
     assert "daemon" in ruling.reason
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("policy", "name"), [(BLOCK, "open"), (CHECK, "execve")])
+def test_one_call_waits_for_a_daemon_that_stays_away(
+    followed: Followed, policy: Mapping[str, Any], name: str
+) -> None:
+    """That it is away is found out once: each anew, these would take minutes."""
+    call = replace(ETC, name=name)
+    daemon, judge, _ = followed(policy)
+    before = judge.generation
+    daemon.become(DaemonError("gone"))
+    wait_for(lambda: judge.generation != before)
+    assert not any(judge.rule(call).allowed for _ in range(1000))
+    before = judge.generation
+    daemon.become(None)
+    wait_for(lambda: judge.generation != before)
+    assert judge.rule(HOME).allowed
 
 
 FAILURES = {

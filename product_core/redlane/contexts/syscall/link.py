@@ -1,7 +1,8 @@
 """The way from a session's supervisor to the daemon: rules come, reports go.
 
 While the daemon cannot be reached nobody knows whether the rules still hold, so nothing
-is judged by them: calls wait until it is back, and are refused when that takes long.
+is judged by them: calls wait until it is back. Once one has waited as long as calls
+wait at all, the others are refused at once, until it is back.
 """
 
 import threading
@@ -72,6 +73,7 @@ class Link:
         self._telling: threading.Thread | None = None
         self._listeners: list[Callable[[], None]] = []
         self._announced: Callable[[], Mapping[str, object]] | None = None
+        self._is_given_up = False
         self._state = _State(1, read(self._send(rules_of_calls(session))))
 
     @property
@@ -102,10 +104,18 @@ class Link:
         with self._changed:
             while self._state.away:
                 left = end - time.monotonic()
-                if left <= 0 or self._over.is_set():
+                if left <= 0:
+                    self._give_up()
+                if self._is_given_up or self._over.is_set():
                     return None
                 self._changed.wait(left)
             return self._state.rules
+
+    def _give_up(self) -> None:
+        """Wait no longer for a daemon that is away, whoever does."""
+        with self._changed:
+            self._is_given_up = self._state.away
+            self._changed.notify_all()
 
     def announce(self, describe: Callable[[], Mapping[str, object]]) -> None:
         """Tell the daemon how calls are held, now and whenever that may be news."""
@@ -115,7 +125,7 @@ class Link:
     def ask(self, content: Mapping[str, object]) -> Mapping[str, Any]:
         """The daemon's own verdict on a call; raises RedlaneError without one.
 
-        One that is away is waited for, as long as calls wait at all.
+        One that is away is waited for, as calls are.
         """
         question = verdict(content, "Syscall", session=self._session, hold=False)
         end = time.monotonic() + self.rules.timeout_seconds
@@ -125,7 +135,9 @@ class Link:
             except NotServedError:
                 raise
             except RedlaneError:
-                if time.monotonic() >= end or self._over.wait(_FIRST_PAUSE):
+                if time.monotonic() >= end:
+                    self._give_up()
+                if self._is_given_up or self._over.wait(_FIRST_PAUSE):
                     raise
             else:
                 if not isinstance(answer, Mapping):
@@ -219,6 +231,7 @@ class Link:
             return False
         with self._changed:
             self._state = _State(before.generation + 1, rules, away)
+            self._is_given_up = False
             self._changed.notify_all()
         for tell in self._listeners:
             fail_closed(tell, _unheard)  # one that fails must not end the following
