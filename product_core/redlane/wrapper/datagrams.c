@@ -7,6 +7,7 @@
 #include "datagrams.h"
 
 #include "message.h"
+#include "sockets.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -20,25 +21,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#ifndef SO_NETNS_COOKIE /* Linux 5.14 */
-#define SO_NETNS_COOKIE 71
-#endif
-
 struct wanted {
     int family, kind, protocol;
 };
 
-static int maker = -1; /* the link to who makes them */
-static unsigned long long network;
+static int maker = -1;   /* the link to who makes them */
+static int example = -1; /* the first of them */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static unsigned long long network_of(int file) {
-    unsigned long long cookie = 0;
-    socklen_t size = sizeof cookie;
-    return getsockopt(file, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) == 0 ? cookie : 0;
-}
-
-bool datagrams_has(int file) { return network && network_of(file) == network; }
+bool datagrams_has(int file) { return example >= 0 && socket_shares_network(example, file); }
 
 /* ---- who makes them ---- */
 
@@ -122,10 +113,8 @@ void datagrams_prepare(void) {
     if (child < 0) refuse("cannot start a process: %s", strerror(errno));
     close(ends[1]);
     maker = ends[0];
-    int first = datagrams_socket(AF_INET, SOCK_DGRAM, 0);
-    if (first >= 0) network = network_of(first);
-    if (first >= 0) close(first);
-    if (!network)
+    example = datagrams_socket(AF_INET, SOCK_DGRAM, 0);
+    if (example < 0)
         tell("the session has no sockets for datagrams (UDP): a network of its own for "
              "them is not to be had here");
 }

@@ -76,7 +76,6 @@ void given_read(struct given *given, int argc, char **argv) {
     given->command = word + 1;
     given->is_placed = *given->places.writable != NULL;
     given->asks.places = given->is_placed;
-    given->asks.files =
-        given->is_placed || given->kept_count || given->asks.egress;
+    given->asks.files = given->is_placed || given->kept_count || given->asks.egress;
     given->asks.reads = *given->hidden.places || *given->hidden.sockets;
 }
