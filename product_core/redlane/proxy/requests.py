@@ -17,7 +17,12 @@ from redlane.proxy.answers import refusal_response
 from redlane.proxy.hosts import is_listed
 from redlane.proxy.judge import Judge
 from redlane.proxy.naming import AskRequest, ask_unnamed
-from redlane.proxy.resolving import Found, Resolver, addresses_of
+from redlane.proxy.resolving import (
+    Found,
+    Resolver,
+    addresses_of,
+    is_of_this_machine,
+)
 from redlane.proxy.rewriting import put_body, put_request
 from redlane.proxy.settings import ProxySettings
 from redlane.wire.answer import Answer
@@ -26,6 +31,7 @@ from redlane.wire.question import Origin, QuestionKind
 __all__ = ["Requests", "is_of_provider"]
 
 _CHARSET = re.compile(r"charset\s*=\s*(\"[^\"]*\"|[^;\s]*)", re.IGNORECASE)
+_RESOLVERS = 53
 _PROVIDER = "the host is one of proxy.provider_hosts: its bodies are not judged"
 
 
@@ -239,6 +245,8 @@ class Requests:
         own = (request.host, *addresses_of(found))
         if any(self._settings().is_own(each, request.port) for each in own):
             return "the address is Redlane's own"
+        if request.port == _RESOLVERS and any(map(is_of_this_machine, own)):
+            return "this machine's resolver is not for sessions"
         return ""
 
     async def _follow(self, flow: http.HTTPFlow, asker: Origin) -> None:

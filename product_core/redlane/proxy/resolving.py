@@ -12,9 +12,20 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from functools import partial
+from ipaddress import ip_address
 from typing import Any
 
-__all__ = ["Found", "Resolver", "addresses_of", "connecting_for"]
+from redlane.proxy.settings import plain_address
+
+__all__ = [
+    "Found",
+    "Resolver",
+    "addresses_of",
+    "connecting_for",
+    "is_of_this_machine",
+]
+
+_ANY_PORT = 9
 
 _KEPT_SECONDS = 30.0
 _MOST_KEPT = 4096
@@ -34,6 +45,23 @@ connecting_for: ContextVar[str] = ContextVar("connecting_for", default="")
 def addresses_of(found: Found) -> tuple[str, ...]:
     """The addresses among what was found, each once."""
     return tuple(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+def is_of_this_machine(address: str) -> bool:
+    """Whether this machine has an address: what goes there comes from it."""
+    plain = plain_address(address)
+    if plain is None:
+        return False
+    found = ip_address(plain)
+    if found.is_loopback or found.is_unspecified:
+        return True
+    family = socket.AF_INET6 if found.version == 6 else socket.AF_INET  # noqa: PLR2004
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((plain, _ANY_PORT))
+        except OSError:
+            return False
+        return str(probe.getsockname()[0]) == plain
 
 
 class Resolver:

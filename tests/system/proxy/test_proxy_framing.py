@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 from proxy_process import ProxyProcess, authorization, exchange, proxy_process
+from system.socket_ways import own_address
 
 END = b"(end)"
 
@@ -181,6 +182,16 @@ def test_proxy_cannot_be_reached_through_itself(
     answer = exchange(proxy.port, lines, until=b"}")
     assert b" 403 " in answer.partition(b"\r\n")[0], answer
     assert b"Redlane's own" in answer
+
+
+@pytest.mark.parametrize("host", [*OWN, "[::ffff:127.0.0.1]", "[::1]", own_address()])
+def test_proxy_leads_to_no_resolver_of_this_machine(
+    proxy: ProxyProcess, host: str
+) -> None:
+    lines = b"CONNECT %b:53 HTTP/1.1\r\n" % host.encode() + authorization()
+    answer = exchange(proxy.port, lines + b"\r\n\r\n", until=b"}")
+    assert b" 403 " in answer.partition(b"\r\n")[0], answer
+    assert b"resolver" in answer
 
 
 @pytest.mark.parametrize(
