@@ -19,6 +19,7 @@ UNAVAILABLE = {"000", "502", "503"}
 POLICIES: Mapping[str, Mapping[str, str]] = {
     "proxy-secret": {"context": "Network", "pattern": SECRET},
     "proxy-poison": {"context": "Inbound", "pattern": "poison"},
+    "proxy-elsewhere": {"context": "Network", "pattern": "elsewhere.test"},
 }
 LOOP = """\
 while :; do
@@ -142,11 +143,12 @@ def test_session_leaves_by_the_proxy_alone(traffic: Traffic, user: str) -> None:
     curl = "curl --silent --max-time 20"
     past = f"{curl} --noproxy '*'"
     tried = f"{curl} {traffic.plain}/free; {past} {traffic.plain}/free"
-    elsewhere = f"{past} http://203.0.113.1/; echo $?"
+    elsewhere = f"{past} http://elsewhere.test/; echo $?"
     words = ("redlane", "run", "--role", "led", "--", "sh", "-c")
     done = traffic.machine.run((*words, f"{tried}; {elsewhere}"), user=user)
     assert done.stdout == f"free\nfree\n{REFUSED}\n"
-    assert "redlane: refused connect 203.0.113.1:80 (builtin:egress): " in done.stderr
+    told = "redlane: refused connect elsewhere.test:80 (proxy-elsewhere): "
+    assert told in done.stderr
 
 
 def test_agents_trust_the_authority_of_the_machine(traffic: Traffic, user: str) -> None:

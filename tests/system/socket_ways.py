@@ -8,6 +8,7 @@ import ctypes
 import errno
 import json
 import os
+import select
 import socket
 import struct
 import sys
@@ -23,6 +24,7 @@ OF_LINK = ("fe80::1", 9, 0, 2)
 MAPPED = "::ffff:"
 OWN = next(iter(sys.argv[2:]), "127.0.0.1")
 FAST_OPEN, PACKET_INFO = 0x2000_0000, 8
+COOKIE = 71  # of the network that a socket is in
 BIND_TO_DEVICE, BIND_TO_INDEX, OPTIONS = 25, 62, 6
 TRANSPARENT, FAST_CONNECT, TIPC = 19, 30, 30
 PACKET, VSOCK, SCTP, MPTCP, UDP_LITE = 17, 40, 132, 262, 136
@@ -103,9 +105,34 @@ def _keeps_its_flags(held: ExitStack) -> object:
     return os.get_inheritable(given.fileno()), os.get_blocking(given.fileno())
 
 
-def _sends(address: tuple[str, int], kind: int, flags: int = 0) -> Way:
+def _sends(address: tuple[str, int]) -> Way:
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-    return lambda held: _made(held, family, kind).sendto(b"x", flags, address)
+    return lambda held: _lost(
+        _made(held, family, DATAGRAMS), lambda sender: sender.sendto(b"x", address)
+    )
+
+
+def _lost(sender: socket.socket, send: Callable[[socket.socket], object]) -> object:
+    """What is sent comes back: nobody takes it, and the sender is told."""
+    is_six = sender.family == socket.AF_INET6
+    level, option = (socket.IPPROTO_IPV6, 25) if is_six else (socket.IPPROTO_IP, 11)
+    sender.setsockopt(level, option, 1)  # IP_RECVERR
+    send(sender)
+    ready = select.poll()
+    ready.register(sender, 0)
+    ready.poll()
+    return send(sender)
+
+
+def _is_apart(held: ExitStack) -> object:
+    """Whether datagrams are in a network that no connection is in."""
+    sockets = (_made(held, V4, kind) for kind in (STREAM, DATAGRAMS))
+    cookies = {each.getsockopt(socket.SOL_SOCKET, COOKIE, 8) for each in sockets}
+    return len(cookies) > 1
+
+
+def _sends_at_once(held: ExitStack) -> object:
+    return _made(held, V4, STREAM).sendto(b"x", FAST_OPEN, ELSEWHERE)
 
 
 def _sends_a_message(held: ExitStack) -> object:
@@ -118,9 +145,12 @@ def _sends_without_family(held: ExitStack) -> object:
     address = (ctypes.c_ubyte * 16)(*[0, 0, 0, 9, 203, 0, 113, 1])
     sender = _made(held, socket.AF_INET, socket.SOCK_DGRAM)
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.sendto(sender.fileno(), b"x", 1, 0, address, 16) < 0:
-        raise OSError(ctypes.get_errno(), "sendto")
-    return "sent"
+
+    def send(sender: socket.socket) -> None:
+        if libc.sendto(sender.fileno(), b"x", 1, 0, address, 16) < 0:
+            raise OSError(ctypes.get_errno(), "sendto")
+
+    return _lost(sender, send)
 
 
 def _sends_from(address: tuple[str, int]) -> Way:
@@ -136,7 +166,7 @@ def _sends_once_free(held: ExitStack) -> object:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.connect(sender.fileno(), bytes(16), 16) < 0:
         raise OSError(ctypes.get_errno(), "connect")
-    return sender.sendmsg([b"x"], [], 0, ELSEWHERE)
+    return _lost(sender, lambda sender: sender.sendmsg([b"x"], [], 0, ELSEWHERE))
 
 
 def _binds(address: tuple[str, int, int, int]) -> Way:
@@ -209,14 +239,15 @@ OUTSIDE: dict[str, tuple[int, Way]] = {
     "address of a link": (errno.EACCES, _reaches(V6, STREAM, OF_LINK)),
     "from an address of a link": (errno.EACCES, _binds(OF_LINK)),
     "to all": (errno.EACCES, _reaches(V4, STREAM, ("255.255.255.255", 9))),
-    "datagrams": (errno.EACCES, _reaches(V4, DATAGRAMS, ELSEWHERE)),
-    "datagrams of version 6": (errno.EACCES, _reaches(V6, DATAGRAMS, ELSEWHERE_6)),
-    "sendto": (errno.ENETUNREACH, _sends(ELSEWHERE, DATAGRAMS)),
-    "sendto of version 6": (errno.ENETUNREACH, _sends(ELSEWHERE_6, DATAGRAMS)),
-    "sendto without a family": (errno.ENETUNREACH, _sends_without_family),
+    "resolver": (errno.EACCES, _reaches(V4, STREAM, ("127.0.0.1", 53))),
+    "resolver at an own address": (errno.EACCES, _reaches(V4, STREAM, (OWN, 53))),
+    "resolver by version 6": (errno.EACCES, _reaches(V6, STREAM, ("::1", 53))),
+    "sendto": (errno.ECONNREFUSED, _sends(ELSEWHERE)),
+    "sendto of version 6": (errno.ECONNREFUSED, _sends(ELSEWHERE_6)),
+    "sendto without a family": (errno.ECONNREFUSED, _sends_without_family),
     "sendto from another interface": (errno.ENODEV, _sends_from(ELSEWHERE)),
-    "sendto once free again": (errno.ENETUNREACH, _sends_once_free),
-    "fast open": (errno.EOPNOTSUPP, _sends(ELSEWHERE, STREAM, FAST_OPEN)),
+    "sendto once free again": (errno.ECONNREFUSED, _sends_once_free),
+    "fast open": (errno.EOPNOTSUPP, _sends_at_once),
     "fast open by sendmsg": (errno.EOPNOTSUPP, _sends_a_message),
     "another interface": (errno.EPERM, _sets(socket.SOL_SOCKET, BIND_TO_DEVICE)),
     "another interface by number": (
@@ -251,6 +282,7 @@ def main() -> None:
     """Try the ways of a kind."""
     ways: dict[str, Way] = {
         "inside": INSIDE,
+        "apart": {"apart": _is_apart},
         "outside": {name: way for name, (_, way) in OUTSIDE.items()},
         "race": {"race": _races},
     }[sys.argv[1]]

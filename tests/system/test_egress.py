@@ -19,11 +19,20 @@ from system.socket_ways import OUTSIDE, own_address
 pytestmark = needs_filters
 
 PROGRAM = Path(socket_ways.__file__)
+NOT_THERE = {
+    "id": "not-there",
+    "type": "Regex",
+    "context": "Network",
+    "action": "Block",
+    "pattern": r"CONNECT (203\.0\.113\.1|\[2001:db8::1\]|255\.255\.255\.255):",
+    "reason": "these are nobody's",
+}
 NO_FILE = {"id": "no-file", "type": "Simple", "context": "Syscall", "action": "Block"}
-REASON = (
-    "(builtin:egress): the session leaves this machine by its proxy, and by nothing "
-    "else: have the program use HTTP_PROXY and HTTPS_PROXY, which are set"
+BLOCKED = (
+    "(not-there): blocked by Redlane: policy 'not-there' blocks this: these are "
+    "nobody's: do without it, or ask the user"
 )
+ELSEWHERE = ("203.0.113.1", "[2001:db8::1]")
 
 
 @pytest.fixture(scope="module", params=PEOPLE)
@@ -31,9 +40,9 @@ def there(request: pytest.FixtureRequest) -> Iterator[Guarded]:
     with guarded(person_named(request.param)) as made:
         word = {"type": "Simple", "context": "Shell", "action": "Block"}
         policy = {**word, "id": "no-word", "pattern": "forbidden-word"}
-        made.home.policies(policy, file="words.json")
-        made.home.role("led", "no-word", egress="proxy", namespaces="allow")
-        made.home.role("also", "no-word", egress="proxy", hidden=["@keys"])
+        made.home.policies(policy, NOT_THERE, file="words.json")
+        made.home.role("led", "not-there", egress="proxy", namespaces="allow")
+        made.home.role("also", "not-there", egress="proxy", hidden=["@keys"])
         made.home.role("free", "no-word", writable=["@work", "@temporary"])
         made.start()
         yield made
@@ -96,16 +105,24 @@ def test_connection_leads_where_it_was_looked_at(there: Guarded) -> None:
 
 
 @pytest.mark.usefixtures("datagrams")
+def test_datagrams_are_in_a_network_of_the_sessions_own(there: Guarded) -> None:
+    assert tried(there, "apart") == {"apart": False}
+    assert tried(there, "apart", "led") == {"apart": True}
+
+
+@pytest.mark.usefixtures("datagrams")
 def test_refusal_is_told_and_is_an_event(there: Guarded) -> None:
     ran = there.supervised(PYTHON, "-I", PROGRAM, "outside", role="led")
     told = [line for line in ran.err.splitlines() if line.startswith("redlane: ")]
-    assert told == [f"redlane: refused connect 203.0.113.1:9 {REASON}"]
+    assert told == [f"redlane: refused connect 203.0.113.1:9 {BLOCKED}"]
     events = there.home.control.rows("/api/events")
     found = [each for each in events if each["policy"] == "builtin:egress"]
     calls = [json.loads(each["content"]) for each in found]
     assert {each["syscall"] for each in calls} == {"connect", "bind"}
     paths = {each["paths"][0] for each in calls}
-    assert {"203.0.113.1:9", "[2001:db8::1]:9"} <= paths
+    assert "[fe80::1]:9" in paths
+    lines = {each["content"] for each in events if each["policy"] == "not-there"}
+    assert {f"CONNECT {each}:9 HTTP/1.1\n\n" for each in ELSEWHERE} <= lines
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: root makes devices")

@@ -70,6 +70,10 @@ CALLS: dict[tuple[str, str], tuple[str, object]] = {
         "/api/sessions/OWN/syscalls",
         None,
     ),
+    ("GET", "/api/sessions/{session_id}/addresses"): (
+        "/api/sessions/OWN/addresses?name=localhost",
+        None,
+    ),
     ("GET", "/api/sessions/{session_id}/allowed"): ("/api/sessions/OWN/allowed", None),
     ("POST", "/api/sessions/{session_id}/syscalls"): (
         "/api/sessions/OWN/syscalls",

@@ -12,6 +12,7 @@ from redlane.control.access import Access
 from redlane.control.errors import add_error_handlers
 from redlane.control.followers import Followers
 from redlane.control.rendering import Rendering
+from redlane.control.resources.addresses import NameAddresses
 from redlane.control.resources.authority import AuthorityRenewal
 from redlane.control.resources.daemon import Health, MetricsPage, Reload, Status
 from redlane.control.resources.events import EventCollection, EventCounts
@@ -91,6 +92,9 @@ def create_app(parts: Collaborators) -> "falcon.App[falcon.Request, falcon.Respo
         ),
         "/api/sessions/{session_id}": SessionItem(
             sessions, rendering, parts.events.refused_calls
+        ),
+        "/api/sessions/{session_id}/addresses": NameAddresses(
+            sessions, judging, parts.contents
         ),
         "/api/sessions/{session_id}/allowed": AllowedPlaces(sessions),
         "/api/sessions/{session_id}/syscalls": _session_calls(parts),

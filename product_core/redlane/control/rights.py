@@ -25,6 +25,7 @@ RIGHTS: Mapping[tuple[str, str], frozenset[Who]] = {
     ("PATCH", _SESSION): frozenset({_A, _U}),
     ("DELETE", _SESSION): frozenset({_A, _U, _S}),
     ("POST", _SESSION + "/{action}"): frozenset({_A, _U}),
+    ("GET", _SESSION + "/addresses"): frozenset({_A, _S}),
     ("GET", _SESSION + "/allowed"): frozenset({_A, _S}),
     ("GET", _SESSION + "/syscalls"): frozenset({_A, _S}),
     ("POST", _SESSION + "/syscalls"): frozenset({_S}),

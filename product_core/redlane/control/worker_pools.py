@@ -13,7 +13,7 @@ from waitress.task import ThreadedTaskDispatcher
 __all__ = ["WorkerPools"]
 
 VERDICT_PATHS = frozenset({"/api/analyze"})
-_CALLS_PATH = re.compile(r"/api/sessions/[^/]*/(?:allowed|syscalls)")
+_CALLS_PATH = re.compile(r"/api/sessions/[^/]*/(?:addresses|allowed|syscalls)")
 _VERDICT_THREADS = 1280
 _FOLLOWING_THREADS = 224
 _CONTROL_THREADS = 64

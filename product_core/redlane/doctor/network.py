@@ -4,6 +4,7 @@ Everything goes to the loopback interface. Whether a request was judged is for w
 outside to say, by the event of it; here it is only made.
 """
 
+import errno
 import socket
 from http.client import HTTPException
 from urllib.error import HTTPError
@@ -17,7 +18,7 @@ __all__ = ["HTTP", "HTTPS", "connect_directly", "request_http", "request_https"]
 HTTP = "HTTP by the proxy"
 HTTPS = "HTTPS by the proxy"
 _DIRECT = "connection past the proxy"
-_NOWHERE = ("203.0.113.1", 9)  # an address for documentation (RFC 5737)
+_RESOLVER = ("127.0.0.1", 53)
 _SECONDS = 30.0  # with the first request the proxy starts
 _ANSWERED = "a request is answered with {}, and there is no event of it"
 
@@ -75,13 +76,16 @@ def connect_directly(to: Targets) -> Finding:
 
 
 def _reach_elsewhere() -> Finding:
-    """Choose an address that no machine has for datagrams, and send none."""
-    what = f"connect({_NOWHERE[0]}:{_NOWHERE[1]})"
+    """Connect to this machine's resolver, which would tell others what it is asked.
+
+    Of all that leaves the machine it is what can be tried without anything leaving.
+    """
+    what = f"connect({_RESOLVER[0]}:{_RESOLVER[1]})"
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
-            datagrams.connect(_NOWHERE)
+        socket.create_connection(_RESOLVER, timeout=_SECONDS).close()
     except PermissionError as error:
         return held(_DIRECT, f"{what}: {error.strerror}")
     except OSError as error:
-        return untried(_DIRECT, f"{what}: {error.strerror or error}")
+        if error.errno != errno.ECONNREFUSED:
+            return untried(_DIRECT, f"{what}: {error.strerror or error}")
     return left_open(_DIRECT, f"{what} is let through", REPORT)

@@ -19,6 +19,7 @@ from redlane.proxy.answers import error_answer, error_page, refusal_response
 from redlane.proxy.by_events import EventStream, event_stream
 from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import ASKER
+from redlane.proxy.leading import forget_leading, tell_error, tell_refusal
 from redlane.proxy.requests import Requests, is_of_provider
 from redlane.proxy.responses import Responses
 from redlane.proxy.settings import ProxySettings
@@ -95,6 +96,7 @@ class Judging:
         answer = await self._requests.connect(flow, asker)
         if answer.blocked:
             flow.response = refusal_response(answer)
+            tell_refusal(flow.response, answer)
         else:
             self._askers[flow.client_conn.id] = asker
 
@@ -107,6 +109,7 @@ class Judging:
             target = f"{flow.request.host}:{flow.request.port}"
             message = f"cannot connect to {target}: {reason}"
             response.content = error_page(_BAD_GATEWAY, message)
+            tell_error(response, reason)
 
     @_closing
     async def requestheaders(self, flow: http.HTTPFlow) -> None:
@@ -240,6 +243,7 @@ class Judging:
             return known
         given = flow.request.headers.pop("proxy-authorization", None)
         flow.request.headers.pop("proxy-connection", None)
+        forget_leading(flow.request)
         client = flow.client_conn
         asker = self._askers.get(client.id)
         if asker is None:

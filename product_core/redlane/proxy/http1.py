@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import h11
 from mitmproxy import http
+from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import _http1
 from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
@@ -17,12 +18,14 @@ from mitmproxy.proxy.layers.http._events import (
     RequestHeaders,
     RequestTrailers,
     ResponseEndOfMessage,
+    ResponseHeaders,
     ResponseTrailers,
 )
 
 from redlane.proxy.answers import error_response
 from redlane.proxy.budget import Reservation
 from redlane.proxy.keeping import reservation_of_nobody
+from redlane.proxy.leading import may_not_wait
 
 __all__ = ["Http1Client", "Http1Server", "body_reader"]
 
@@ -40,6 +43,11 @@ together."""
 _MOST_INTERIM = 64
 """How many interim responses one request may have."""
 
+_UNDECIDED_SECONDS = 1.0
+"""How long somebody is answered within who may not wait for a person's decision."""
+
+_BEING_JUDGED = b"HTTP/1.1 102 Processing\r\n\r\n"
+_OPENED = 200
 _TOO_LATE, _TOO_LONG, _NO_ROOM = 408, 431, 503
 _INTERIM = re.compile(
     rb"HTTP/[0-9]\.[0-9][ \t]+1(?!01)[0-9]{2}[^\r\n]*\r?\n"
@@ -188,10 +196,14 @@ class Http1Server(_Http1, _http1.Http1Server):
 
     _trailers_received = RequestTrailers
     _deadline: commands.RequestWakeup | None = None
+    _impatient: commands.RequestWakeup | None = None
+    _is_silent = False
 
     def send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
         """Keep trailers for the end of the response."""
-        if isinstance(event, ResponseTrailers):
+        if self._is_silent:
+            yield from self._send_nothing(event)
+        elif isinstance(event, ResponseTrailers):
             self._trailers = event.trailers
         elif isinstance(event, ResponseEndOfMessage):
             yield from self._end(super().send(event))
@@ -203,6 +215,9 @@ class Http1Server(_Http1, _http1.Http1Server):
     ) -> layer.CommandGenerator[None]:
         """Refuse a head that does not end."""
         yield from super().read_headers(event)
+        if self.request is not None and may_not_wait(self.request):
+            self._impatient = commands.RequestWakeup(_UNDECIDED_SECONDS)
+            yield self._impatient
         if self._is_too_long():
             yield from self._refuse(_TOO_LONG, "the head of the request is too long")
         elif self.state != self.read_headers or not self.buf:
@@ -214,11 +229,30 @@ class Http1Server(_Http1, _http1.Http1Server):
             yield self._deadline
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Refuse a head that takes too long."""
+        """Refuse a head that takes too long; let nobody wait who may not."""
         if not isinstance(event, events.Wakeup):
             yield from super()._handle_event(event)
+        elif event.command is self._impatient:
+            yield from self._fall_silent()
         elif event.command is self._deadline:
             yield from self._refuse(_TOO_LATE, "the head of the request does not end")
+
+    def _fall_silent(self) -> layer.CommandGenerator[None]:
+        """Say that a tunnel is being judged, and nothing more of it."""
+        is_judged = self.context.server.address is not None or self.response is not None
+        if not is_judged and self.conn.state & ConnectionState.CAN_WRITE:
+            self._is_silent = True
+            yield commands.SendData(self.conn, _BEING_JUDGED)
+
+    def _send_nothing(self, event: HttpEvent) -> layer.CommandGenerator[None]:
+        """An open tunnel begins with what the server says; none is just the end."""
+        if isinstance(event, ResponseHeaders):
+            self.response = event.response
+            if event.response.status_code != _OPENED:
+                yield commands.CloseConnection(self.conn)
+        elif isinstance(event, ResponseEndOfMessage):
+            self._is_silent = False
+            yield from self.mark_done(response=True)
 
     def _refuse(self, status: int, reason: str) -> layer.CommandGenerator[None]:
         self.buf.maybe_extract_at_most(len(self.buf))

@@ -6,6 +6,7 @@
 #include "devices.h"
 #include "egress.h"
 #include "file.h"
+#include "leading.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -145,14 +146,32 @@ static int judge_hidden(struct call *call, const struct hidden *hidden,
     return hidden_rule.error;
 }
 
-/* Whether a call has a socket lead out of the machine, or opens what does. */
-static bool leads_out(const struct call *call) {
+/* Who looks names up for others learns them; none is there, programs ask as in names.c. */
+static bool is_resolver(const struct spot *spot) {
+    static const char *const paths[] = {
+        "/run/systemd/resolve/io.systemd.Resolve",
+        "/run/nscd/socket",
+        "/run/avahi-daemon/socket",
+    };
+    struct stat about;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (stat(paths[i], &about) == 0 && about.st_dev == spot->about.st_dev &&
+            about.st_ino == spot->about.st_ino)
+            return true;
+    return false;
+}
+
+/* Whether a call has a socket lead out of the machine past the proxy, or opens what does. */
+static bool leads_out(struct call *call) {
     const struct spot *spot = &call->spots[0];
+    if (asked_connects(call->asked->change)) {
+        enum egress way = egress_of(call->held, &call->address, call->address_length);
+        call->leaves = way == EGRESS_LEAVES && leading_is_there();
+        return way != EGRESS_STAYS && !call->leaves;
+    }
     if (call->asked->change == OPENS)
         return spot->object >= 0 && S_ISCHR(spot->about.st_mode) &&
                device_leads_out(spot->about.st_rdev);
-    if (asked_connects(call->asked->change))
-        return egress_leaves(call->held, &call->address, call->address_length);
     return asked_addresses(call->asked->change) &&
            egress_binds_out(&call->address, call->address_length);
 }
@@ -163,6 +182,8 @@ int bounds_judge(struct call *call, const struct bounds *bounds, struct judgemen
         judgement->rule = &egress_rule;
         return egress_rule.error;
     }
+    bool is_path = asked_connects(call->asked->change) && call->spot_count;
+    if (bounds->egress && is_path && is_resolver(&call->spots[0])) return ECONNREFUSED;
     int error = bounds->hidden ? judge_hidden(call, bounds->hidden, judgement) : 0;
     if (error || call_reads(call) || asked_connects(call->asked->change)) return error;
     error = is_busy(call) ? EBUSY : judge_kept(call, bounds->kept, judgement);

@@ -8,7 +8,14 @@
 #include "actor.h"
 #include "asked.h"
 #include "reached.h"
+#include "rule.h"
 #include "walk.h"
+
+/* Why the proxy refuses a connection. */
+struct led {
+    struct rule rule;
+    char policy[128], reason[900];
+};
 
 struct call {
     const struct asked *asked;
@@ -26,6 +33,8 @@ struct call {
     int socket; /* the number of it */
     bool stays_inside; /* it connects to what the session itself serves, or not */
     int held;   /* the socket itself; -1: the call is about none */
+    bool leaves;    /* it connects by the session's proxy */
+    struct led led;
     int file;   /* what was opened; -1: nothing is to be handed over */
 };
 

@@ -59,14 +59,8 @@ static bool is_own(const struct stat *about) {
 
 /* ---- who listens ---- */
 
-struct connecting {
-    int socket;
-    struct sockaddr_storage address;
-    socklen_t length;
-};
-
 /* A file that is held, whatever its path leads to by now. */
-static void set_file(struct connecting *connecting, int file) {
+static void set_file(struct connecting_to *connecting, int file) {
     struct sockaddr_un *address = (struct sockaddr_un *)&connecting->address;
     char link[FILE_LINK];
     file_link(file, link);
@@ -75,8 +69,8 @@ static void set_file(struct connecting *connecting, int file) {
     connecting->length = sizeof *address;
 }
 
-static struct connecting connecting_of(const struct call *call, int file) {
-    struct connecting connecting = {file, call->address, call->address_length};
+static struct connecting_to connecting_of(const struct call *call, int file) {
+    struct connecting_to connecting = {file, call->address, call->address_length};
     if (call->spot_count) set_file(&connecting, call->spots[0].object);
     return connecting;
 }
@@ -116,7 +110,7 @@ static bool is_name_in_question(const struct call *call) {
 /* ---- the connection ---- */
 
 static int connect_once(void *argument) {
-    struct connecting *to = argument;
+    struct connecting_to *to = argument;
     return connect(to->socket, (struct sockaddr *)&to->address, to->length) == 0 ? 0 : errno;
 }
 
@@ -136,7 +130,7 @@ static bool goes_on(int error) {
 
 /* As long as the caller would, who may be sent a signal meanwhile: the kernel waits a little
  * at a time. */
-static int connect_by_slices(const struct actor *actor, struct connecting *to,
+static int connect_by_slices(const struct actor *actor, struct connecting_to *to,
                              bool (*is_wanted)(const void *), const void *about) {
     struct timeval whole = {0}, slice = {.tv_usec = SLICE};
     socklen_t size = sizeof whole;
@@ -157,8 +151,8 @@ static int connect_by_slices(const struct actor *actor, struct connecting *to,
     return until ? CONNECTING_ENDED : EINTR;
 }
 
-static int connect_to(const struct actor *actor, struct connecting *to,
-                      bool (*is_wanted)(const void *), const void *about) {
+int connecting_reach(const struct actor *actor, struct connecting_to *to,
+                     bool (*is_wanted)(const void *), const void *about) {
     if (fcntl(to->socket, F_GETFL) & O_NONBLOCK) return actor_do(actor, connect_once, to);
     return connect_by_slices(actor, to, is_wanted, about);
 }
@@ -199,8 +193,8 @@ static int connect_inside(struct call *call, bool (*is_wanted)(const void *),
     if (error) return error;
     int file = another(call, kind);
     if (file < 0) return errno;
-    struct connecting to = connecting_of(call, file);
-    error = connect_to(&call->actor, &to, is_wanted, about);
+    struct connecting_to to = connecting_of(call, file);
+    error = connecting_reach(&call->actor, &to, is_wanted, about);
     if (!error && !stays_inside(file)) error = CONNECTING_OUTSIDE;
     if (error) close(file);
     else call->file = file;
@@ -223,8 +217,8 @@ static int connect_own(struct call *call, bool (*is_wanted)(const void *), const
     if (error) return error;
     int file = another(call, SOCK_STREAM);
     if (file < 0) return errno;
-    struct connecting to = connecting_of(call, file);
-    error = connect_to(&supervisor, &to, is_wanted, about);
+    struct connecting_to to = connecting_of(call, file);
+    error = connecting_reach(&supervisor, &to, is_wanted, about);
     if (!error) error = tell_whose(file, call->caller.thread);
     if (error) close(file);
     else call->file = file;
@@ -255,6 +249,6 @@ int connecting_do(struct call *call, bool (*is_wanted)(const void *), const void
         return error == CONNECTING_OUTSIDE ? EPERM : error;
     }
     number_as_caller(call);
-    struct connecting to = connecting_of(call, call->held);
-    return connect_to(&call->actor, &to, is_wanted, about);
+    struct connecting_to to = connecting_of(call, call->held);
+    return connecting_reach(&call->actor, &to, is_wanted, about);
 }

@@ -6,7 +6,9 @@
 #define _GNU_SOURCE
 #include "datagrams.h"
 
+#include "internet.h"
 #include "message.h"
+#include "whole_network.h"
 #include "sockets.h"
 
 #include <errno.h>
@@ -23,6 +25,7 @@
 
 struct wanted {
     int family, kind, protocol;
+    in_port_t port; /* that it is bound to; 0: none */
 };
 
 static int maker = -1;   /* the link to who makes them */
@@ -40,6 +43,7 @@ static bool enter(void) {
     int file = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool is_up = file >= 0 && ioctl(file, SIOCSIFFLAGS, &loopback) == 0;
     if (file >= 0) close(file);
+    if (is_up) whole_network_keep();
     return is_up;
 }
 
@@ -58,6 +62,28 @@ static bool give(int link, int file, int error) {
     return sendmsg(link, &message, MSG_NOSIGNAL) == sizeof error;
 }
 
+/* What comes to it came by some address: the answer is to come from there. */
+static bool take_all(int file, const struct wanted *wanted) {
+    const int yes = 1;
+    union internet any = {.any.sa_family = (sa_family_t)wanted->family};
+    any.four.sin_port = htons(wanted->port); /* in the same place in both */
+    bool is_six = wanted->family == AF_INET6;
+    int level = is_six ? IPPROTO_IPV6 : IPPROTO_IP;
+    int option = is_six ? IPV6_RECVPKTINFO : IP_PKTINFO;
+    return (!is_six || setsockopt(file, level, IPV6_V6ONLY, &yes, sizeof yes) == 0) &&
+           setsockopt(file, level, option, &yes, sizeof yes) == 0 &&
+           bind(file, &any.any, sizeof any) == 0;
+}
+
+static int socket_for(const struct wanted *wanted) {
+    int file = socket(wanted->family, wanted->kind | SOCK_CLOEXEC, wanted->protocol);
+    if (file < 0 || !wanted->port || take_all(file, wanted)) return file;
+    int error = errno;
+    close(file);
+    errno = error;
+    return -1;
+}
+
 static _Noreturn void make(int link, pid_t parent) {
     struct wanted wanted;
     sigset_t none;
@@ -68,7 +94,7 @@ static _Noreturn void make(int link, pid_t parent) {
     if (dup2(link, STDIN_FILENO) < 0 || getppid() != parent || !enter()) _exit(1);
     close_range(STDIN_FILENO + 1, ~0u, 0);
     while (recv(STDIN_FILENO, &wanted, sizeof wanted, 0) == sizeof wanted) {
-        int file = socket(wanted.family, wanted.kind | SOCK_CLOEXEC, wanted.protocol);
+        int file = socket_for(&wanted);
         bool is_given = give(STDIN_FILENO, file, file < 0 ? errno : 0);
         if (file >= 0) close(file);
         if (!is_given) break;
@@ -93,14 +119,21 @@ static int receive(void) {
     return file >= 0 ? file : -(error ? error : EACCES);
 }
 
-int datagrams_socket(int family, int kind, int protocol) {
-    struct wanted wanted = {family, kind, protocol};
+static int make_for_us(struct wanted wanted) {
     int file = -EACCES;
     pthread_mutex_lock(&lock);
     if (maker >= 0 && send(maker, &wanted, sizeof wanted, MSG_NOSIGNAL) == sizeof wanted)
         file = receive();
     pthread_mutex_unlock(&lock);
     return file;
+}
+
+int datagrams_socket(int family, int kind, int protocol) {
+    return make_for_us((struct wanted){family, kind, protocol, 0});
+}
+
+int datagrams_taker(int family, in_port_t port) {
+    return make_for_us((struct wanted){family, SOCK_DGRAM, 0, port});
 }
 
 void datagrams_prepare(void) {

@@ -11,11 +11,17 @@
 
 extern const struct rule egress_rule;
 
-/* Whether an address leads out of the machine, from a socket; whether one would, that is
- * bound to it. */
-bool egress_leaves(int socket, const struct sockaddr_storage *address, socklen_t length);
+enum egress {
+    EGRESS_STAYS,   /* on this machine */
+    EGRESS_LEAVES,  /* and may by the proxy (leading.c) */
+    EGRESS_REFUSED, /* it may not at all */
+};
+
+/* Where a socket leads that is connected to an address; whether it leads out once it is
+ * bound to one. */
+enum egress egress_of(int socket, const struct sockaddr_storage *address, socklen_t length);
 bool egress_binds_out(const struct sockaddr_storage *address, socklen_t length);
-/* The address as people write it. */
+/* Where an address leads, as people write it: by the name that it stands for. */
 void egress_show(const struct sockaddr_storage *address, char *text, size_t size);
 
 /* A socket for datagrams as a thread asks for one; below zero: an errno. EGRESS_APART: that

@@ -20,6 +20,7 @@
 #include "egress.h"
 #include "file.h"
 #include "filtered.h"
+#include "leading.h"
 #include "message.h"
 #include "notified.h"
 #include "opening.h"
@@ -63,11 +64,16 @@ struct asking {
     struct notified call;
 };
 
+static bool is_there(const void *argument) {
+    const struct asking *asking = argument;
+    return notified_is_there(&asking->call);
+}
+
 /* Whether it still does, and no signal is there for it: those that end it do so at once,
  * and the kernel holds others back. */
 static bool is_wanted(const void *argument) {
     const struct asking *asking = argument;
-    return notified_is_there(&asking->call) && !process_is_signalled(asking->call.thread);
+    return is_there(asking) && !process_is_signalled(asking->call.thread);
 }
 
 static struct asking asking_of(const struct keeper *keeper, const struct seccomp_notif *call) {
@@ -111,6 +117,10 @@ static int act(struct keeper *keeper, struct call *call, const struct asking *as
     if (!notified_is_there(&asking->call)) return EINTR;
     if (call->asked->change == OPENS) return open_file(keeper, call, asking);
     if (call->asked->deed == BIND) return binding_do(call); /* they are held */
+    if (call->leaves) {
+        const struct leading_caller caller = {is_there, is_wanted, asking};
+        return leading_do(call, &caller);
+    }
     if (call->asked->deed == CONNECT) return connecting_do(call, is_wanted, asking);
     if (pthread_rwlock_timedrdlock(&keeper->names, &until) != 0) return EBUSY;
     int error = doing_do(call);
@@ -132,7 +142,8 @@ static void refuse_call(const struct asking *asking, const struct call *call,
     struct refusal refusal = {judgement->rule, asking->call.thread, call->asked->name, path};
     if (!call->spot_count) egress_show(&call->address, path, sizeof path);
     else show_spot(&call->spots[judgement->which], path);
-    report_refused(asking->keeper->daemon, &refusal);
+    if (judgement->rule != &call->led.rule) /* the proxy has told of that */
+        report_refused(asking->keeper->daemon, &refusal);
     struct complaint complaint = complaint_prepare(&refusal);
     respond(asking, 0, judgement->rule->error);
     complaint_tell(&complaint);
@@ -191,6 +202,7 @@ static void keep(struct keeper *keeper, const struct seccomp_notif *notification
         if (!error) error = bounds_judge(&call, keeper->bounds, &judgement);
         if (!error) error = act(keeper, &call, &asking);
         if (error == CONNECTING_OUTSIDE) judgement.rule = &unreachable_rule;
+        if (error == LEADING_REFUSED) judgement.rule = &call.led.rule;
         error = ended_error(&asking, error);
         if (is_held) pthread_rwlock_unlock(&keeper->names);
         again = has_changed(&call, error) && looks + 1 < MOST_LOOKS;

@@ -261,7 +261,7 @@ static bool renew(struct places *places) {
     bool is_new = false;
     pthread_mutex_lock(&places->asking);
     if (may_ask(places)) {
-        const struct request request = {"GET", "/allowed", NULL};
+        const struct request request = {.method = "GET", .about = "/allowed"};
         bool is_told = request_send(places->daemon, request, &allowed) && allowed.length &&
                        !allowed.data[allowed.length - 1];
         is_new = is_told && (allowed.length != places->allowed.length ||

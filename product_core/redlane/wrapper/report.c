@@ -100,7 +100,8 @@ static void tell_daemon(const struct daemon *daemon, const struct bytes *event,
     bytes_add(&body, event->data, event->length);
     snprintf(number, sizeof number, ",\"count\":%zu}]}", count);
     bytes_add_text(&body, number);
-    request_send(daemon, (struct request){"POST", "/syscalls", &body}, &answer);
+    const struct request request = {.method = "POST", .about = "/syscalls", .body = &body};
+    request_send(daemon, request, &answer);
     free(body.data);
     free(answer.data);
 }

@@ -19,7 +19,7 @@ static bool send_all(int link, const char *data, size_t length, int more) {
 }
 
 static bool ask(int link, const struct daemon *daemon, const struct request *request) {
-    char head[512];
+    char head[1024];
     size_t size = request->body ? request->body->length : 0;
     int length = snprintf(head, sizeof head,
                           "%s /api/sessions/%s%s HTTP/1.1\r\nHost: redlane\r\n"
@@ -50,7 +50,7 @@ static bool read_answer(int link, struct bytes *answer) {
 bool request_send(const struct daemon *daemon, struct request request,
                   struct bytes *answer) {
     if (!daemon->session) return false;
-    int link = link_to(daemon->socket, patience);
+    int link = link_to(daemon->socket, request.patience > 0 ? request.patience : patience);
     if (link < 0) return false;
     bool answered = ask(link, daemon, &request) && read_answer(link, answer);
     close(link);

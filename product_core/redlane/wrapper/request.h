@@ -12,6 +12,7 @@ struct daemon {
 struct request {
     const char *method, *about;
     const struct bytes *body;
+    double patience; /* seconds; 0: as ever */
 };
 
 /* Adds what is answered, if that is a success; false: it is not, or nobody answers in

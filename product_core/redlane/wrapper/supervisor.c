@@ -10,10 +10,12 @@
 #include "bytes.h"
 #include "connecting.h"
 #include "datagrams.h"
+#include "dns.h"
 #include "execs.h"
 #include "filtered.h"
 #include "given.h"
 #include "keeper.h"
+#include "leading.h"
 #include "locate.h"
 #include "message.h"
 #include "peeking.h"
@@ -149,6 +151,10 @@ static void hand_over(struct session *session) {
     if (session->given.asks.reads) {
         session->bounds.hidden = hidden_prepare(session->given.hidden, process_filters(session->agent));
         peeking_prepare(session->given.owners, execs_guarded_shell(session->execs));
+    }
+    if (session->given.asks.egress) {
+        leading_prepare();
+        dns_serve(&session->daemon);
     }
     filtered_take_from(session->filtered,
                        keeper_start(listener, &session->bounds, &session->daemon,
@@ -286,7 +292,7 @@ static void supervise(struct session *session) {
 static void end_session(const struct session *session) {
     struct bytes answer = {0};
     report_rest(&session->daemon);
-    request_send(&session->daemon, (struct request){"DELETE", "", NULL}, &answer);
+    request_send(&session->daemon, (struct request){.method = "DELETE", .about = ""}, &answer);
     free(answer.data);
 }
 

@@ -1,0 +1,47 @@
+"""Tunnels that a session's supervisor asks for, in the place of a program.
+
+A program that takes no notice of the proxy is led to it: its connection is made here
+(`redlane-run`), and what comes of it is told as the program's own call would have it.
+"""
+
+import re
+
+from mitmproxy import http
+
+from redlane.engine.boundary import one_line
+from redlane.proxy.answers import refusal_document
+from redlane.wire.answer import Answer
+
+__all__ = ["forget_leading", "may_not_wait", "tell_error", "tell_refusal"]
+
+_WAITS, _NO = "redlane-waits", "no"
+_ERRNO = re.compile(r"\[Errno ([0-9]+)\]")
+_LONGEST = 800
+
+
+def may_not_wait(request: http.Request) -> bool:
+    """Whether it is for a program that does not wait (O_NONBLOCK)."""
+    return request.method == "CONNECT" and request.headers.get(_WAITS) == _NO
+
+
+def forget_leading(request: http.Request) -> None:
+    """Take out what is said to us alone."""
+    request.headers.pop(_WAITS, None)
+
+
+def tell_refusal(response: http.Response, answer: Answer) -> None:
+    """Say by which policy a tunnel is refused, and why, for who reads heads only."""
+    reason = str(refusal_document(answer)["error"])
+    response.headers["redlane-policy"] = _in_a_line(answer.policy or "builtin:proxy")
+    response.headers["redlane-reason"] = _in_a_line(reason)
+
+
+def tell_error(response: http.Response, reason: str) -> None:
+    """Say with which error number a server was not reached, if there is one."""
+    number = _ERRNO.search(reason)
+    if number is not None:
+        response.headers["redlane-errno"] = number[1]
+
+
+def _in_a_line(text: str) -> str:
+    return one_line(text).encode("ascii", "backslashreplace").decode()[:_LONGEST]

@@ -1,0 +1,264 @@
+/* Leads connections of the session's into its proxy: programs that take no notice of it are
+ * judged as those that do, and need no change.
+ *
+ * The caller's own socket is connected to the proxy, and the tunnel asked for here: when the
+ * call is over there is the server at the other end, or an error as the server's would be. A
+ * caller that does not wait (O_NONBLOCK) waits for that too, but not for long: from a tunnel
+ * that a person decides about it hears nothing until it is open, or at its end. */
+#define _GNU_SOURCE
+#include "leading.h"
+
+#include "bytes.h"
+#include "connecting.h"
+#include "datagrams.h"
+#include "egress.h"
+#include "internet.h"
+#include "sockets.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LONGEST_HEAD = 16 * 1024, LONGEST_TARGET = 320, SLICE_MILLISECONDS = 50 };
+enum { BEING_JUDGED = 102, OPENED = 200, UNREACHABLE = 502 };
+enum { SOON = 5000 / SLICE_MILLISECONDS }; /* slices */
+
+static union internet proxy;
+static char credentials[400]; /* as HTTP has them (Basic) */
+
+/* ---- where the proxy is ---- */
+
+static void encode(const char *text, size_t length, char *to) {
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < length; i += 3) {
+        unsigned bits = 0;
+        for (size_t j = i; j < i + 3; j++)
+            bits = bits << 8 | (j < length ? (unsigned char)text[j] : 0);
+        for (int shift = 18; shift >= 0; shift -= 6) *to++ = digits[bits >> shift & 63];
+        for (size_t j = length; j < i + 3; j++) to[(ptrdiff_t)(j - i) - 3] = '=';
+    }
+    *to = '\0';
+}
+
+/* "127.0.0.1:PORT" or "[::1]:PORT". */
+static bool read_place(const char *text) {
+    char host[INET6_ADDRSTRLEN] = "";
+    unsigned port = 0;
+    if (sscanf(text, "[%45[0-9a-f:]]:%u", host, &port) == 2) {
+        proxy.six = (struct sockaddr_in6){.sin6_family = AF_INET6};
+        if (inet_pton(AF_INET6, host, &proxy.six.sin6_addr) != 1) return false;
+    } else {
+        proxy.four = (struct sockaddr_in){.sin_family = AF_INET};
+        if (sscanf(text, "%15[0-9.]:%u", host, &port) != 2 ||
+            inet_pton(AF_INET, host, &proxy.four.sin_addr) != 1)
+            return false;
+    }
+    proxy.four.sin_port = htons((in_port_t)port); /* in the same place in both */
+    return port && port <= UINT16_MAX && internet_is_loopback(&proxy);
+}
+
+void leading_prepare(void) {
+    static const char scheme[] = "http://";
+    const char *url = getenv("HTTP_PROXY");
+    const char *from = url && strncmp(url, scheme, strlen(scheme)) == 0
+                           ? url + strlen(scheme)
+                           : "";
+    const char *end = strchr(from, '@');
+    size_t length = end ? (size_t)(end - from) : 0;
+    if (length && length < sizeof credentials / 4 * 3 && read_place(end + 1))
+        encode(from, length, credentials);
+}
+
+bool leading_is_there(void) { return *credentials; }
+
+/* As a socket of that family is connected to it. False: it cannot be. */
+static bool find_proxy(int file, struct connecting_to *to) {
+    const int no = 0;
+    bool is_six = socket_option(file, SO_DOMAIN) == AF_INET6;
+    *to = (struct connecting_to){.socket = file, .length = sizeof proxy};
+    memcpy(&to->address, &proxy, sizeof proxy);
+    if (is_six == (proxy.any.sa_family == AF_INET6)) return true;
+    if (!is_six) return false;
+    struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = proxy.four.sin_port};
+    memset(&mapped.sin6_addr.s6_addr[10], 0xFF, 2);
+    memcpy(&mapped.sin6_addr.s6_addr[12], &proxy.four.sin_addr, sizeof proxy.four.sin_addr);
+    memcpy(&to->address, &mapped, sizeof mapped);
+    setsockopt(file, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+    return true;
+}
+
+/* ---- the tunnel ---- */
+
+struct leading {
+    int file;
+    bool waits;
+    long waited, slices; /* how many, and how many at most; 0: as many as it takes */
+    const struct leading_caller *caller;
+};
+
+enum { SLICE_OVER = -1 };
+
+/* A signal that its handler returns from would have the call begin anew, or leave a
+ * connection to itself that goes on natively: most are made before that matters. */
+static bool is_wanted(const struct leading *leading) {
+    const struct leading_caller *caller = leading->caller;
+    bool (*ask)(const void *) = leading->waited < SOON ? caller->is_there : caller->is_wanted;
+    return ask(caller->about);
+}
+
+/* 0: it is there; or what the call fails with that waits no longer. */
+static int await(struct leading *leading, short event) {
+    struct pollfd watched = {.fd = leading->file, .events = event};
+    if (!is_wanted(leading)) return EINTR;
+    if (poll(&watched, 1, SLICE_MILLISECONDS) > 0) return 0;
+    return ++leading->waited == leading->slices ? ETIMEDOUT : SLICE_OVER;
+}
+
+/* Where a socket leads; false: nowhere. */
+static bool find_peer(int file, union internet *peer) {
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof address;
+    return getpeername(file, (struct sockaddr *)&address, &size) == 0 &&
+           internet_read(peer, &address, size);
+}
+
+/* Other threads of the caller's have the socket too. Wherever they connect it to is judged as
+ * that; what is said to the proxy is for the proxy. */
+static bool leads_there(int file) {
+    union internet peer;
+    return find_peer(file, &peer) && internet_is_same(&peer, &proxy);
+}
+
+static int reach(struct leading *leading) {
+    union internet peer;
+    for (int state = SLICE_OVER;;) {
+        if (find_peer(leading->file, &peer))
+            return internet_is_same(&peer, &proxy) ? 0 : EISCONN;
+        int failed = socket_option(leading->file, SO_ERROR);
+        if (failed > 0) return failed;
+        if (state == 0) return ECONNABORTED; /* another thread's doing */
+        state = await(leading, POLLOUT);
+        if (state > 0) return state;
+    }
+}
+
+static int ask(struct leading *leading, const char *target) {
+    char head[LONGEST_TARGET * 2 + sizeof credentials + 128];
+    int length = snprintf(head, sizeof head,
+                          "CONNECT %s HTTP/1.1\r\nHost: %s\r\n"
+                          "Proxy-Authorization: Basic %s\r\n%s\r\n",
+                          target, target, credentials,
+                          leading->waits ? "" : "Redlane-Waits: no\r\n");
+    int error = reach(leading);
+    if (error) return error;
+    bool is_sent = send(leading->file, head, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) == length;
+    return is_sent ? 0 : ECONNRESET;
+}
+
+/* The head of the answer, and none of what the server may have sent behind it: whoever else
+ * has the socket may take bytes of it meanwhile, so that each is looked at once it is here. */
+static int read_head(struct leading *leading, char head[LONGEST_HEAD]) {
+    static const char end[] = "\r\n\r\n";
+    const size_t size = strlen(end);
+    for (size_t length = 0; length < LONGEST_HEAD - 1;) {
+        ssize_t got = recv(leading->file, head + length, 1, MSG_DONTWAIT);
+        int error = got < 0 && errno == EAGAIN ? await(leading, POLLIN) : 0;
+        if (error > 0) return error;
+        if (got == 0 || (got < 0 && errno != EAGAIN)) return ECONNRESET;
+        if (got < 0) continue;
+        head[++length] = '\0';
+        if (length >= size && memcmp(head + length - size, end, size) == 0) return 0;
+    }
+    return EPROTO;
+}
+
+/* A line of the head, or what stands for it. */
+static void read_line(const char *head, const char *name, const char *otherwise, char *to,
+                      size_t size) {
+    const char *at = strcasestr(head, name);
+    const char *from = at ? at + strlen(name) : otherwise;
+    snprintf(to, size, "%.*s", (int)strcspn(from, "\r\n"), from);
+}
+
+/* What the caller's call fails with. */
+static int read_refusal(struct call *call, const char *head, int status) {
+    struct led *led = &call->led;
+    char number[12];
+    read_line(head, "\r\nredlane-errno: ", "", number, sizeof number);
+    int error = atoi(number);
+    if (status == UNREACHABLE) return error > 0 && error <= EHWPOISON ? error : EHOSTUNREACH;
+    read_line(head, "\r\nredlane-policy: ", "builtin:egress", led->policy, sizeof led->policy);
+    read_line(head, "\r\nredlane-reason: ", "the proxy refuses it", led->reason,
+              sizeof led->reason);
+    led->rule = (struct rule){led->policy, led->reason, "do without it, or ask the user", EACCES};
+    return LEADING_REFUSED;
+}
+
+static int open_tunnel(struct call *call, struct leading *leading) {
+    char target[LONGEST_TARGET], head[LONGEST_HEAD] = "";
+    egress_show(&call->address, target, sizeof target);
+    int error = ask(leading, target);
+    if (!error) error = read_head(leading, head);
+    if (error) return error;
+    int status = strncmp(head, "HTTP/1.", 7) == 0 ? atoi(head + 9) : 0;
+    return status == OPENED || status == BEING_JUDGED ? 0 : read_refusal(call, head, status);
+}
+
+/* ---- the call ---- */
+
+static struct leading leading_of(const struct call *call, const struct leading_caller *caller) {
+    struct leading leading = {.file = call->held, .caller = caller};
+    struct timeval most = {0};
+    socklen_t size = sizeof most;
+    leading.waits = !(fcntl(call->held, F_GETFL) & O_NONBLOCK);
+    getsockopt(call->held, SOL_SOCKET, SO_SNDTIMEO, &most, &size);
+    long milliseconds = most.tv_sec * 1000 + most.tv_usec / 1000;
+    leading.slices = leading.waits ? (milliseconds + SLICE_MILLISECONDS - 1) / SLICE_MILLISECONDS
+                                   : SOON;
+    return leading;
+}
+
+static int connect_there(void *argument) {
+    const struct connecting_to *to = argument;
+    return connect(to->socket, (const struct sockaddr *)&to->address, to->length) == 0 ? 0 : errno;
+}
+
+/* Whether rules that the caller has bound itself by let it connect to there: where nothing
+ * leaves by it. */
+static bool lets_itself(const struct call *call) {
+    if (!call->actor.domain_count) return true;
+    struct connecting_to there = {
+        datagrams_socket(call->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0),
+        call->address, call->address_length};
+    if (there.socket < 0) return false;
+    int error = actor_do(&call->actor, connect_there, &there);
+    close(there.socket);
+    return error != EACCES && error != EPERM;
+}
+
+/* As it was before, so that it can be connected once more. */
+static void disconnect(int file) {
+    const struct sockaddr none = {.sa_family = AF_UNSPEC};
+    (void)!connect(file, &none, sizeof none);
+}
+
+int leading_do(struct call *call, const struct leading_caller *caller) {
+    struct actor supervisor = nobody;
+    struct connecting_to to;
+    struct leading leading = leading_of(call, caller);
+    supervisor.is_alike = true;
+    if (!lets_itself(call) || !find_proxy(call->held, &to)) return EACCES;
+    int error = connecting_reach(&supervisor, &to, caller->is_there, caller->about);
+    if (error && error != EINPROGRESS) return error;
+    error = open_tunnel(call, &leading);
+    if (error && leads_there(call->held)) disconnect(call->held);
+    return error;
+}

@@ -1,0 +1,33 @@
+/* Names that the session's programs look up, and the addresses that stand for them. */
+#pragma once
+
+#include "internet.h"
+#include "request.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { NAMES_PORT = 53, NAMES_LONGEST = 253 };
+
+/* Once, before anybody looks one up. */
+void names_prepare(void);
+/* Where an address leads, "HOST:PORT": by the name that it stands for, if it does. */
+void names_show(const union internet *address, char *text, size_t size);
+
+/* The rest is for who reads questions (dns.c). */
+
+enum finding {
+    FINDING_FAILED,
+    FINDING_NONE,  /* there is no such name */
+    FINDING_HERE,  /* it leads to this machine, by these addresses */
+    FINDING_STOOD, /* the address of version 4 stands for it */
+};
+
+struct found {
+    bool has_four, has_six;
+    struct in_addr four;
+    struct in6_addr six;
+};
+
+/* For a name in small letters, digits, hyphens, underscores and points. */
+enum finding names_find(const struct daemon *daemon, const char *name, struct found *found);
