@@ -158,3 +158,17 @@ def test_a_link_in_the_place_is_replaced_and_not_followed(tmp_path: Path) -> Non
 
     assert victim.read_text() == "mine"
     assert not path.is_symlink()
+
+
+def test_certificates_that_the_user_adds_for_node_stay(tmp_path: Path) -> None:
+    own, ours = tmp_path / "own.pem", tmp_path / "cert.pem"
+    own.write_text("the user's\n")
+    ours.write_text("the authority's\n")
+    environ = {"NODE_EXTRA_CA_CERTS": str(own), "HOME": str(tmp_path)}
+    given = offered(intercept=True)
+    given["proxy"] |= {"authority": str(ours)}
+
+    found = agent_environment(given, environ, bound=True)
+
+    text = Path(found["NODE_EXTRA_CA_CERTS"]).read_text()
+    assert text.split() == ["the", "user's", "the", "authority's"]

@@ -6,8 +6,10 @@ takes away from itself.
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from redlane.cli.agent_files import agent_file, read_some
 from redlane.cli.wget import wget_settings
 
 __all__ = ["agent_environment"]
@@ -35,8 +37,8 @@ _BUNDLES = (
 )
 """What replaces the certificates that a program trusts."""
 
-_ADDED = ("NODE_EXTRA_CA_CERTS",)
-"""What adds to them."""
+_ADDED = "NODE_EXTRA_CA_CERTS"
+"""What adds to them: for Node, which trusts its own."""
 
 _DIRECTORIES = ("SSL_CERT_DIR", "GIT_SSL_CAPATH")
 """What would be looked at in place of a bundle."""
@@ -87,6 +89,16 @@ def _with_proxy(offer: Mapping[str, Any], environ: Mapping[str, str]) -> dict[st
     return _with_trust(str(bundle), str(offer["authority"]), found)
 
 
+def _added(certificate: str, environ: Mapping[str, str]) -> str:
+    """A file with the authority's certificate, behind those that the user adds."""
+    named = environ.get(_ADDED)
+    own = read_some(Path(named)) if named else b""
+    if not own:
+        return certificate
+    text = b"\n".join((own, read_some(Path(certificate))))
+    return str(agent_file("node-certificates", text, environ) or certificate)
+
+
 def _with_trust(
     bundle: str, certificate: str, environ: Mapping[str, str]
 ) -> dict[str, str]:
@@ -97,6 +109,7 @@ def _with_trust(
     found = {
         name: value for name, value in environ.items() if name.lower() not in others
     }
-    found |= dict.fromkeys(_BUNDLES, bundle) | dict.fromkeys(_ADDED, certificate)
+    found |= dict.fromkeys(_BUNDLES, bundle)
+    found[_ADDED] = _added(certificate, environ)
     wgetrc = wget_settings(bundle, environ)
     return found if wgetrc is None else {**found, "WGETRC": str(wgetrc)}
