@@ -6,10 +6,12 @@ import asyncio
 import errno
 import json
 import os
+import select
 import signal
 import socket
 import struct
 import sys
+import threading
 from contextlib import suppress
 
 __all__: list[str] = []
@@ -64,12 +66,41 @@ def _greeting(host: str, port: str) -> str:
         return first + _rest(client)
 
 
+def _twice(host: str, port: str) -> list[str]:
+    """One socket by several calls at once, and one more: the server hears nothing."""
+    with socket.socket() as client:
+        client.settimeout(0)
+        codes: list[int] = []
+        calls = [
+            threading.Thread(
+                target=lambda: codes.append(client.connect_ex((host, int(port))))
+            )
+            for _ in range(9)
+        ]
+        for each in calls:
+            each.start()
+        for each in calls:
+            each.join()
+        codes.append(client.connect_ex((host, int(port))))
+        client.settimeout(None)
+        client.recv(7, socket.MSG_WAITALL)
+        client.sendall(b"me")
+        wrong = set(codes) - {0, errno.EALREADY, errno.EISCONN}
+        names = sorted(errno.errorcode[each] for each in wrong)
+        return [*names, errno.errorcode.get(codes[-1], "connected"), _rest(client)]
+
+
 def _greeting_by_parts(host: str, port: str) -> str:
     """What a socket that does not wait hears, once it is connected."""
     with socket.socket() as client:
         client.settimeout(0)
         number = client.connect_ex((host, int(port)))
         sys.stdout.write(json.dumps(errno.errorcode.get(number, "connected")) + "\n")
+        sys.stdout.flush()
+        ready = select.poll()
+        ready.register(client, select.POLLOUT)
+        ready.poll()
+        sys.stdout.write('"ready"\n')
         sys.stdout.flush()
         client.settimeout(None)
         with suppress(ConnectionResetError):
@@ -148,6 +179,7 @@ def main() -> None:
         "greeting": _greeting,
         "greeting by parts": _greeting_by_parts,
         "among signals": _among_signals,
+        "twice": _twice,
         "does not wait": _does_not_wait,
         "again": _again,
         "look up": _look_up,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,6 +86,12 @@ def test_program_that_knows_no_proxy_is_led_to_it(
 
 
 @pytest.mark.usefixtures("elsewhere")
+def test_socket_is_led_once_whoever_connects_it(there: Guarded) -> None:
+    found, _ = ran(there, "led", "twice", HOST, FIRST)
+    assert found == ["EISCONN", "said: me"]
+
+
+@pytest.mark.usefixtures("elsewhere")
 def test_socket_that_was_refused_can_be_connected_again(there: Guarded) -> None:
     found, _ = ran(there, "led", "again", HOST, HTTP, NOBODY)
     assert found == ["ECONNREFUSED", "there\n"]
@@ -112,9 +119,11 @@ def test_one_that_waits_for_nothing_hears_of_a_decision_by_its_socket(
     words = (PYTHON, "-I", PROGRAM, "greeting by parts", HOST, str(FIRST))
     with there.running(*words, role="asked") as process:
         assert process.stdout
-        assert json.loads(process.stdout.readline()) == "connected"
+        assert json.loads(process.stdout.readline()) == "EINPROGRESS"
         review = wait_until_held(there.home)
+        assert not select.select([process.stdout], [], [], 0.3)[0]  # it still waits
         there.home.run("review", decision, str(review["id"]))
+        assert json.loads(process.stdout.readline()) == "ready"
         assert json.loads(process.stdout.readline()) == found
 
 

@@ -10,6 +10,7 @@ from mitmproxy.proxy.mode_servers import ProxyConnectionHandler
 
 from redlane.proxy.hooks import Hooks
 from redlane.proxy.http2 import waiting_bytes
+from redlane.proxy.leading import ReadingHook
 from redlane.proxy.resolving import connecting_for
 from redlane.proxy.waiting import held_bytes
 
@@ -51,8 +52,24 @@ class JudgedConnection(ProxyConnectionHandler):
 
     async def handle_hook(self, hook: commands.StartHook) -> None:
         """Run a hook, and count how many wait."""
+        if isinstance(hook, ReadingHook):
+            self._read_on(is_on=hook.is_on)
+            return
         with self._counted(), self.timeout_watchdog.disarm():
             await self._hooks.run(hook)
+
+    def _read_on(self, *, is_on: bool) -> None:
+        """Have the client's bytes stay in its socket, or not any more."""
+        writer = self.transports[self.client].writer
+        if not isinstance(writer, asyncio.StreamWriter):
+            return
+        transport = writer.transport
+        if not isinstance(transport, asyncio.Transport) or transport.is_closing():
+            return
+        if is_on:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()
 
     @contextmanager
     def _counted(self) -> Iterator[None]:

@@ -25,7 +25,7 @@ from mitmproxy.proxy.layers.http._events import (
 from redlane.proxy.answers import error_response
 from redlane.proxy.budget import Reservation
 from redlane.proxy.keeping import reservation_of_nobody
-from redlane.proxy.leading import may_not_wait
+from redlane.proxy.leading import PADDING, ReadingHook, may_not_wait
 
 __all__ = ["Http1Client", "Http1Server", "body_reader"]
 
@@ -43,10 +43,10 @@ together."""
 _MOST_INTERIM = 64
 """How many interim responses one request may have."""
 
-_UNDECIDED_SECONDS = 1.0
-"""How long somebody is answered within who may not wait for a person's decision."""
+_SOON = 0.1
+"""How many seconds a program waits that does not want to."""
 
-_BEING_JUDGED = b"HTTP/1.1 102 Processing\r\n\r\n"
+_WAIT_OTHERWISE = b"HTTP/1.1 102 Processing\r\n\r\n"
 _OPENED = 200
 _TOO_LATE, _TOO_LONG, _NO_ROOM = 408, 431, 503
 _INTERIM = re.compile(
@@ -198,6 +198,7 @@ class Http1Server(_Http1, _http1.Http1Server):
     _deadline: commands.RequestWakeup | None = None
     _impatient: commands.RequestWakeup | None = None
     _is_silent = False
+    _padding = 0
 
     def send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
         """Keep trailers for the end of the response."""
@@ -216,7 +217,7 @@ class Http1Server(_Http1, _http1.Http1Server):
         """Refuse a head that does not end."""
         yield from super().read_headers(event)
         if self.request is not None and may_not_wait(self.request):
-            self._impatient = commands.RequestWakeup(_UNDECIDED_SECONDS)
+            self._impatient = commands.RequestWakeup(_SOON)
             yield self._impatient
         if self._is_too_long():
             yield from self._refuse(_TOO_LONG, "the head of the request is too long")
@@ -238,11 +239,16 @@ class Http1Server(_Http1, _http1.Http1Server):
             yield from self._refuse(_TOO_LATE, "the head of the request does not end")
 
     def _fall_silent(self) -> layer.CommandGenerator[None]:
-        """Say that a tunnel is being judged, and nothing more of it."""
-        is_judged = self.context.server.address is not None or self.response is not None
-        if not is_judged and self.conn.state & ConnectionState.CAN_WRITE:
+        """Let somebody wait otherwise: take nothing until a tunnel is open.
+
+        What is behind the padding is the program's own: it is written once there is
+        room, so that the program finds out when (see the wrapper, leading.c).
+        """
+        if self.response is None and self.conn.state & ConnectionState.CAN_WRITE:
             self._is_silent = True
-            yield commands.SendData(self.conn, _BEING_JUDGED)
+            yield ReadingHook(self.context.client, is_on=False)
+            self._padding = PADDING
+            yield commands.SendData(self.conn, _WAIT_OTHERWISE)
 
     def _send_nothing(self, event: HttpEvent) -> layer.CommandGenerator[None]:
         """An open tunnel begins with what the server says; none is just the end."""
@@ -253,6 +259,17 @@ class Http1Server(_Http1, _http1.Http1Server):
         elif isinstance(event, ResponseEndOfMessage):
             self._is_silent = False
             yield from self.mark_done(response=True)
+            yield ReadingHook(self.context.client, is_on=True)
+
+    def passthrough(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Leave out what only filled a socket."""
+        if self._padding and isinstance(event, events.DataReceived):
+            left = max(0, len(event.data) - self._padding)
+            self._padding -= len(event.data) - left
+            event = events.DataReceived(event.connection, event.data[-left:])
+            if not left:
+                return
+        yield from super().passthrough(event)
 
     def _refuse(self, status: int, reason: str) -> layer.CommandGenerator[None]:
         self.buf.maybe_extract_at_most(len(self.buf))

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from mitmproxy import http
-from mitmproxy.connection import Client
-from mitmproxy.proxy import layer
-from mitmproxy.proxy.commands import StartHook
+from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.proxy import events, layer
+from mitmproxy.proxy.commands import CloseConnection, CloseTcpConnection, StartHook
+from mitmproxy.proxy.layers import TCPLayer
 from mitmproxy.proxy.layers.http._events import (
+    RequestEndOfMessage,
     RequestHeaders,
     RequestProtocolError,
     ResponseProtocolError,
@@ -125,6 +127,20 @@ class KeptStream(JudgedStream):
         if is_streamed is not None and is_streamed.stream:
             _over(self.flow)
         return is_over
+
+    def passthrough(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Hand on that a client has said all: the server may answer to that.
+
+        mitmproxy closes a tunnel as a whole.
+        """
+        server, tunnel = self.context.server, getattr(self.child_layer, "layer", None)
+        is_end = isinstance(event, RequestEndOfMessage) and isinstance(tunnel, TCPLayer)
+        for command in super().passthrough(event):
+            is_closing = isinstance(command, CloseConnection)
+            if is_end and is_closing and server.state & ConnectionState.CAN_READ:
+                yield CloseTcpConnection(server, half_close=True)
+            else:
+                yield command
 
     def flow_done(self) -> layer.CommandGenerator[None]:
         """Keep nothing of what is over."""

@@ -5,18 +5,40 @@ A program that takes no notice of the proxy is led to it: its connection is made
 """
 
 import re
+from dataclasses import dataclass
 
 from mitmproxy import http
+from mitmproxy.connection import Client
+from mitmproxy.proxy.commands import StartHook
 
 from redlane.engine.boundary import one_line
 from redlane.proxy.answers import refusal_document
 from redlane.wire.answer import Answer
 
-__all__ = ["forget_leading", "may_not_wait", "tell_error", "tell_refusal"]
+__all__ = [
+    "PADDING",
+    "ReadingHook",
+    "forget_leading",
+    "may_not_wait",
+    "tell_error",
+    "tell_refusal",
+]
+
+PADDING = 512 * 1024
+"""How many bytes a socket is filled with for a program that does not wait: more than
+is taken of them before they are read here (the wrapper has this number too)."""
 
 _WAITS, _NO = "redlane-waits", "no"
 _ERRNO = re.compile(r"\[Errno ([0-9]+)\]")
 _LONGEST = 800
+
+
+@dataclass
+class ReadingHook(StartHook):
+    """Nothing is to be read of a client for now, or it is again."""
+
+    client: Client
+    is_on: bool
 
 
 def may_not_wait(request: http.Request) -> bool:

@@ -1,6 +1,7 @@
 """What a connection carries: which bytes are read as HTTP, as TLS, or not at all."""
 
 import logging
+import re
 from collections.abc import Callable
 
 from mitmproxy.net.tls import starts_like_tls_record
@@ -18,7 +19,12 @@ from redlane.proxy.tunnels import Tunnels
 __all__ = ["Routing"]
 
 _LONGEST_GUESS = 64 * 1024
-_METHOD_BYTES = 8
+_BEGINNING = re.compile(rb"|\x16\x03?|[A-Z]{1,24} ?")
+"""What may become TLS or a request with the next byte."""
+
+_OTHERWISE_HTTP = re.compile(rb"\s*[A-Za-z-]{1,24}[ \t]+(?:/|\*|http)", re.IGNORECASE)
+"""What servers take for a request, and that is written as none."""
+
 
 _log = logging.getLogger(__name__)
 
@@ -75,9 +81,9 @@ class Routing:
             return _passed_tls(context, data, host) if is_passed else _opened(context)
         if not greeting and _starts_like_http(data):
             return HttpLayer(context, HTTPMode.transparent)
-        if not greeting and len(data) < _METHOD_BYTES:
+        if not greeting and _BEGINNING.fullmatch(data):
             return None
-        if is_passed:
+        if is_passed and not _OTHERWISE_HTTP.match(data):
             return TCPLayer(context, ignore=True)
         _log.info("refused: neither TLS nor HTTP to %s:%d", host, port)
         return Refused(context)

@@ -20,7 +20,7 @@ enum { MOST_AT_ONCE = 256, LONGEST = 512, LONGEST_ANSWER = LONGEST + 32 };
 enum { HEAD = 12, MOST_OF_LABEL = 63, KIND_AND_CLASS = 4, LIFE_SECONDS = 60 };
 enum { ADDRESS = 1, ADDRESS_6 = 28, INTERNET = 1 };
 enum { IS_ANSWER = 0x80, OPERATION = 0x78, IS_RECURSIVE = 0x01, CAN_RECUR = 0x80 };
-enum code { FINE = 0, FAILED = 2, NO_SUCH_NAME = 3, NOT_DONE = 4 };
+enum code { FINE = 0, MALFORMED = 1, FAILED = 2, NO_SUCH_NAME = 3, NOT_DONE = 4 };
 
 static const struct daemon *daemon_;
 static atomic_int under_way;
@@ -124,6 +124,15 @@ static size_t write_answer(const struct asked *asked, const struct question *que
     return length;
 }
 
+/* That it is no question. */
+static size_t write_complaint(const struct asked *asked, unsigned char answer[HEAD]) {
+    memset(answer, 0, HEAD);
+    memcpy(answer, asked->data, 3);
+    answer[2] = (unsigned char)(IS_ANSWER | (answer[2] & (OPERATION | IS_RECURSIVE)));
+    answer[3] = CAN_RECUR | MALFORMED;
+    return HEAD;
+}
+
 /* From where it was asked. */
 static void send_answer(struct asked *asked, unsigned char *answer, size_t length) {
     struct iovec what = {answer, length};
@@ -140,6 +149,8 @@ static void *answer(void *about) {
     unsigned char text[LONGEST_ANSWER];
     if (read_question(asked, &question))
         send_answer(asked, text, write_answer(asked, &question, text));
+    else if (asked->length >= HEAD && !(asked->data[2] & IS_ANSWER))
+        send_answer(asked, text, write_complaint(asked, text));
     atomic_fetch_sub(&under_way, 1);
     free(asked);
     return NULL;
@@ -155,7 +166,7 @@ static bool receive(struct asked *asked) {
                              .msg_controllen = sizeof asked->control};
     ssize_t got = recvmsg(asked->file, &message, MSG_CMSG_CLOEXEC);
     if (got < 0) return errno == EINTR;
-    asked->length = message.msg_flags & MSG_TRUNC ? 0 : (size_t)got;
+    asked->length = (size_t)got; /* of a long one its beginning */
     asked->from_length = message.msg_namelen;
     asked->control_length = message.msg_controllen;
     return true;

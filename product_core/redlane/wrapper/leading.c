@@ -3,8 +3,9 @@
  *
  * The caller's own socket is connected to the proxy, and the tunnel asked for here: when the
  * call is over there is the server at the other end, or an error as the server's would be. A
- * caller that does not wait (O_NONBLOCK) waits for that too, but not for long: from a tunnel
- * that a person decides about it hears nothing until it is open, or at its end. */
+ * caller that does not wait (O_NONBLOCK) waits for that too, but not for long. Then its socket
+ * is full, as none is that connects: the proxy takes in what fills it once the tunnel is open,
+ * or closes. So the caller finds out by that it can write, or by an error, as ever. */
 #define _GNU_SOURCE
 #include "leading.h"
 
@@ -19,7 +20,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +30,7 @@
 #include <unistd.h>
 
 enum { LONGEST_HEAD = 16 * 1024, LONGEST_TARGET = 320, SLICE_MILLISECONDS = 50 };
-enum { BEING_JUDGED = 102, OPENED = 200, UNREACHABLE = 502 };
+enum { WAIT_OTHERWISE = 102, OPENED = 200, UNREACHABLE = 502 };
 enum { SOON = 5000 / SLICE_MILLISECONDS }; /* slices */
 
 static union internet proxy;
@@ -202,6 +205,19 @@ static int read_refusal(struct call *call, const char *head, int status) {
     return LEADING_REFUSED;
 }
 
+/* With what the proxy leaves out, and more than is under way before it reads again. The rest
+ * keeps the socket from being one that can be written to. */
+static bool fill(int file) {
+    enum { PADDING = 512 * 1024, MOST_UNSENT = 64 * 1024 };
+    const int most = MOST_UNSENT;
+    char *padding = allocate(PADDING);
+    memset(padding, 0, PADDING);
+    bool is_full = send(file, padding, PADDING, MSG_DONTWAIT | MSG_NOSIGNAL) == PADDING &&
+                   setsockopt(file, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most, sizeof most) == 0;
+    free(padding);
+    return is_full;
+}
+
 static int open_tunnel(struct call *call, struct leading *leading) {
     char target[LONGEST_TARGET], head[LONGEST_HEAD] = "";
     egress_show(&call->address, target, sizeof target);
@@ -209,7 +225,8 @@ static int open_tunnel(struct call *call, struct leading *leading) {
     if (!error) error = read_head(leading, head);
     if (error) return error;
     int status = strncmp(head, "HTTP/1.", 7) == 0 ? atoi(head + 9) : 0;
-    return status == OPENED || status == BEING_JUDGED ? 0 : read_refusal(call, head, status);
+    if (status == WAIT_OTHERWISE) return fill(leading->file) ? EINPROGRESS : ETIMEDOUT;
+    return status == OPENED ? 0 : read_refusal(call, head, status);
 }
 
 /* ---- the call ---- */
@@ -248,17 +265,61 @@ static bool lets_itself(const struct call *call) {
 static void disconnect(int file) {
     const struct sockaddr none = {.sa_family = AF_UNSPEC};
     (void)!connect(file, &none, sizeof none);
+    (void)socket_option(file, SO_ERROR);
 }
 
-int leading_do(struct call *call, const struct leading_caller *caller) {
+static int lead(struct call *call, const struct leading_caller *caller) {
     struct actor supervisor = nobody;
     struct connecting_to to;
     struct leading leading = leading_of(call, caller);
+    union internet peer;
     supervisor.is_alike = true;
+    if (find_peer(call->held, &peer)) return EISCONN;
+    if (internet_read(&peer, &call->address, call->address_length) && !internet_port(&peer))
+        return ECONNREFUSED; /* nobody listens there */
     if (!lets_itself(call) || !find_proxy(call->held, &to)) return EACCES;
     int error = connecting_reach(&supervisor, &to, caller->is_there, caller->about);
     if (error && error != EINPROGRESS) return error;
     error = open_tunnel(call, &leading);
+    if (error == EINPROGRESS) return error;
     if (error && leads_there(call->held)) disconnect(call->held);
+    else if (!leading.waits) (void)connect_there(&to); /* the kernel takes note that it is */
+    return error;
+}
+
+/* Sockets that are being led. What is said to the proxy would go to the server, if it were
+ * said once more. */
+struct under_way {
+    unsigned long long cookie; /* of the socket: no other ever has it */
+    struct under_way *next;
+};
+static struct under_way *first;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool begin(struct under_way *mine) {
+    pthread_mutex_lock(&lock);
+    const struct under_way *other = first;
+    while (other && other->cookie != mine->cookie) other = other->next;
+    mine->next = first;
+    if (!other) first = mine;
+    pthread_mutex_unlock(&lock);
+    return !other;
+}
+
+static void end(const struct under_way *mine) {
+    pthread_mutex_lock(&lock);
+    struct under_way **at = &first;
+    while (*at != mine) at = &(*at)->next;
+    *at = mine->next;
+    pthread_mutex_unlock(&lock);
+}
+
+int leading_do(struct call *call, const struct leading_caller *caller) {
+    struct under_way mine = {0};
+    socklen_t size = sizeof mine.cookie;
+    if (getsockopt(call->held, SOL_SOCKET, SO_COOKIE, &mine.cookie, &size) != 0) return EACCES;
+    if (!begin(&mine)) return EALREADY;
+    int error = lead(call, caller);
+    end(&mine);
     return error;
 }

@@ -1,0 +1,83 @@
+"""What a tunnel's first bytes make of it: a request, TLS, or what nobody looks into."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+from proxy_process import ProxyProcess, authorization
+from proxy_roads import Origin
+
+UNREAD = {
+    "redis": b"PING\r\n",
+    "words": b"hello ",
+    "numbers": b"\0\1\2",
+    "chat": b"NICK x\r\n",
+    "git": b"0032git-upload-pack /project.git\0host=example\0",
+    "ssh": b"SSH-2.0-OpenSSH_9.2 /\r\n",
+    "mail": b"EHLO example\r\n",
+}
+REQUESTS_OF_SORTS = {
+    "small letters": b"get / HTTP/1.1\r\n\r\n",
+    "line before": b"\r\nGET / HTTP/1.1\r\n\r\n",
+    "space before": b" GET / HTTP/1.1\r\n\r\n",
+    "two spaces": b"GET  / HTTP/1.1\r\n\r\n",
+    "tab": b"GET\t/ HTTP/1.1\r\n\r\n",
+    "hyphen": b"M-SEARCH * HTTP/1.1\r\n\r\n",
+    "address": b"Get http://example.com/ HTTP/1.0\r\n\r\n",
+}
+
+
+class Listener(Origin):
+    """A server that says what it hears, and `bye` once that is all."""
+
+    def _run(self, connection: socket.socket) -> None:
+        with connection:
+            while data := connection.recv(65536):
+                self.received += data
+                connection.sendall(data)
+            connection.sendall(b"bye")
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    made = Listener()
+    yield made
+    made.server.close()
+
+
+@pytest.fixture
+def tunnel(proxy: ProxyProcess, listener: Listener) -> Iterator[socket.socket]:
+    place = b"127.0.0.1:%d" % listener.port
+    head = b"CONNECT %b HTTP/1.1\r\nHost: %b\r\n" % (place, place)
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
+        own.sendall(head + authorization() + b"\r\n\r\n")
+        assert own.recv(65536).startswith(b"HTTP/1.1 200 ")
+        yield own
+
+
+def heard(tunnel: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size and (more := tunnel.recv(65536)):
+        data += more
+    return data
+
+
+@pytest.mark.parametrize("kind", UNREAD)
+def test_what_is_no_request_passes_at_once(tunnel: socket.socket, kind: str) -> None:
+    tunnel.sendall(UNREAD[kind])
+    assert heard(tunnel, len(UNREAD[kind])) == UNREAD[kind]
+
+
+@pytest.mark.parametrize("kind", REQUESTS_OF_SORTS)
+def test_what_servers_take_for_a_request_and_is_written_as_none_is_closed(
+    tunnel: socket.socket, listener: Listener, kind: str
+) -> None:
+    tunnel.sendall(REQUESTS_OF_SORTS[kind])
+    assert heard(tunnel, 1) == b""
+    assert listener.received == b""
+
+
+def test_server_answers_who_has_said_all(tunnel: socket.socket) -> None:
+    tunnel.sendall(UNREAD["numbers"])
+    tunnel.shutdown(socket.SHUT_WR)
+    assert heard(tunnel, 100) == UNREAD["numbers"] + b"bye"
