@@ -143,17 +143,27 @@ static void send_answer(struct asked *asked, unsigned char *answer, size_t lengt
     (void)!sendmsg(asked->file, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void *answer(void *about) {
-    struct asked *asked = about;
+static void answer(struct asked *asked) {
     struct question question;
     unsigned char text[LONGEST_ANSWER];
     if (read_question(asked, &question))
         send_answer(asked, text, write_answer(asked, &question, text));
     else if (asked->length >= HEAD && !(asked->data[2] & IS_ANSWER))
         send_answer(asked, text, write_complaint(asked, text));
+}
+
+static void *answer_apart(void *about) {
+    answer(about);
     atomic_fetch_sub(&under_way, 1);
-    free(asked);
+    free(about);
     return NULL;
+}
+
+/* Whether nobody has to be asked. */
+static bool is_quick(const struct asked *asked) {
+    struct question question;
+    return !read_question(asked, &question) || !question.is_plain ||
+           names_are_known(question.name);
 }
 
 /* ---- who asks ---- */
@@ -172,8 +182,8 @@ static bool receive(struct asked *asked) {
     return true;
 }
 
-/* Each by a thread of its own: to look a name up may take long. Who is not answered asks
- * again. */
+/* To look a name up may take long: that is done by a thread of its own. Who is not answered
+ * asks again. */
 static void *listen_to(void *about) {
     for (;;) {
         struct asked *asked = allocate(sizeof *asked);
@@ -182,9 +192,11 @@ static void *listen_to(void *about) {
             free(asked);
             return NULL;
         }
-        bool has_room = atomic_fetch_add(&under_way, 1) < MOST_AT_ONCE;
-        if (has_room && crew_add(answer, asked)) continue;
-        atomic_fetch_sub(&under_way, 1);
+        bool is_answered = is_quick(asked);
+        if (is_answered) answer(asked);
+        bool has_room = !is_answered && atomic_fetch_add(&under_way, 1) < MOST_AT_ONCE;
+        if (has_room && crew_add(answer_apart, asked)) continue;
+        if (!is_answered) atomic_fetch_sub(&under_way, 1);
         free(asked);
     }
 }

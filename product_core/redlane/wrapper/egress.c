@@ -57,6 +57,7 @@ enum egress egress_of(int file, const struct sockaddr_storage *given, socklen_t 
     if (internet_is_loopback(&address)) return way_here(file, &address);
     if (internet_is_of_link(&address)) return EGRESS_REFUSED;
     if (!shares_our_network(file)) return geteuid() == 0 ? EGRESS_REFUSED : EGRESS_STAYS;
+    if (names_stand(&address)) return way_out(file); /* this machine may have it, too */
     return internet_is_here(&address) ? way_here(file, &address) : way_out(file);
 }
 

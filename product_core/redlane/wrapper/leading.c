@@ -29,9 +29,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LONGEST_HEAD = 16 * 1024, LONGEST_TARGET = 320, SLICE_MILLISECONDS = 50 };
+enum { LONGEST_HEAD = 16 * 1024, LONGEST_TARGET = 320 };
 enum { WAIT_OTHERWISE = 102, OPENED = 200, UNREACHABLE = 502 };
-enum { SOON = 5000 / SLICE_MILLISECONDS }; /* slices */
+enum { SLICE = 50, LONG_SLICE = 250, MANY = 1000, SOON = 5000 }; /* milliseconds */
 
 static union internet proxy;
 static char credentials[400]; /* as HTTP has them (Basic) */
@@ -103,7 +103,7 @@ static bool find_proxy(int file, struct connecting_to *to) {
 struct leading {
     int file;
     bool waits;
-    long waited, slices; /* how many, and how many at most; 0: as many as it takes */
+    long waited, most; /* milliseconds; 0: as many as it takes */
     const struct leading_caller *caller;
 };
 
@@ -121,8 +121,10 @@ static bool is_wanted(const struct leading *leading) {
 static int await(struct leading *leading, short event) {
     struct pollfd watched = {.fd = leading->file, .events = event};
     if (!is_wanted(leading)) return EINTR;
-    if (poll(&watched, 1, SLICE_MILLISECONDS) > 0) return 0;
-    return ++leading->waited == leading->slices ? ETIMEDOUT : SLICE_OVER;
+    int slice = leading->waited < MANY ? SLICE : LONG_SLICE;
+    if (poll(&watched, 1, slice) > 0) return 0;
+    leading->waited += slice;
+    return leading->most && leading->waited >= leading->most ? ETIMEDOUT : SLICE_OVER;
 }
 
 /* Where a socket leads; false: nowhere. */
@@ -238,8 +240,7 @@ static struct leading leading_of(const struct call *call, const struct leading_c
     leading.waits = !(fcntl(call->held, F_GETFL) & O_NONBLOCK);
     getsockopt(call->held, SOL_SOCKET, SO_SNDTIMEO, &most, &size);
     long milliseconds = most.tv_sec * 1000 + most.tv_usec / 1000;
-    leading.slices = leading.waits ? (milliseconds + SLICE_MILLISECONDS - 1) / SLICE_MILLISECONDS
-                                   : SOON;
+    leading.most = leading.waits ? milliseconds : SOON;
     return leading;
 }
 

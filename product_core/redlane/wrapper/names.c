@@ -118,6 +118,11 @@ static bool name_of(const union internet *address, char name[NAMES_LONGEST + 1])
     return is_there;
 }
 
+bool names_stand(const union internet *address) {
+    char name[NAMES_LONGEST + 1];
+    return name_of(address, name);
+}
+
 void names_show(const union internet *address, char *text, size_t size) {
     char name[NAMES_LONGEST + 1];
     if (!name_of(address, name)) internet_show(address, text, size);
@@ -183,9 +188,16 @@ static enum finding find_in_turn(const struct daemon *daemon, struct turn *turn,
     return finding;
 }
 
+bool names_are_known(const char *name) {
+    struct in_addr address;
+    return is_fresh(name, &address);
+}
+
 enum finding names_find(const struct daemon *daemon, const char *name, struct found *found) {
     struct turn *turn = &turns[hash_of(name) % TURNS];
     *found = (struct found){0};
+    found->has_four = is_fresh(name, &found->four);
+    if (found->has_four) return FINDING_STOOD;
     pthread_mutex_lock(&turn->lock);
     enum finding finding = find_in_turn(daemon, turn, name, found);
     pthread_mutex_unlock(&turn->lock);

@@ -11,6 +11,8 @@ enum { NAMES_PORT = 53, NAMES_LONGEST = 253 };
 
 /* Once, before anybody looks one up. */
 void names_prepare(void);
+/* Whether one stands for a name. */
+bool names_stand(const union internet *address);
 /* Where an address leads, "HOST:PORT": by the name that it stands for, if it does. */
 void names_show(const union internet *address, char *text, size_t size);
 
@@ -29,5 +31,7 @@ struct found {
     struct in6_addr six;
 };
 
+/* Whether that takes no question to the daemon. */
+bool names_are_known(const char *name);
 /* For a name in small letters, digits, hyphens, underscores and points. */
 enum finding names_find(const struct daemon *daemon, const char *name, struct found *found);
