@@ -6,10 +6,11 @@ mitmproxy cannot read trailers of chunked bodies, and takes headers of any lengt
 import re
 from collections.abc import Callable
 from typing import Any, ClassVar
+from weakref import WeakSet
 
 import h11
 from mitmproxy import http
-from mitmproxy.connection import ConnectionState
+from mitmproxy.connection import Client, ConnectionState
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import _http1
 from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
@@ -45,6 +46,11 @@ _MOST_INTERIM = 64
 
 _SOON = 0.1
 """How many seconds a program waits that does not want to."""
+
+_MOST_SILENT = 256
+"""How many clients may wait otherwise: their sockets are filled in the kernel."""
+
+_SILENT: WeakSet[Client] = WeakSet()
 
 _WAIT_OTHERWISE = b"HTTP/1.1 102 Processing\r\n\r\n"
 _OPENED = 200
@@ -244,8 +250,10 @@ class Http1Server(_Http1, _http1.Http1Server):
         What is behind the padding is the program's own: it is written once there is
         room, so that the program finds out when (see the wrapper, leading.c).
         """
-        if self.response is None and self.conn.state & ConnectionState.CAN_WRITE:
+        is_there = self.conn.state & ConnectionState.CAN_WRITE
+        if self.response is None and is_there and len(_SILENT) < _MOST_SILENT:
             self._is_silent = True
+            _SILENT.add(self.context.client)
             yield ReadingHook(self.context.client, is_on=False)
             self._padding = PADDING
             yield commands.SendData(self.conn, _WAIT_OTHERWISE)
@@ -254,6 +262,7 @@ class Http1Server(_Http1, _http1.Http1Server):
         """An open tunnel begins with what the server says; none is just the end."""
         if isinstance(event, ResponseHeaders):
             self.response = event.response
+            _SILENT.discard(self.context.client)
             if event.response.status_code != _OPENED:
                 yield commands.CloseConnection(self.conn)
         elif isinstance(event, ResponseEndOfMessage):

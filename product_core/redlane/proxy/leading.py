@@ -24,7 +24,7 @@ __all__ = [
     "tell_refusal",
 ]
 
-PADDING = 512 * 1024
+PADDING = 256 * 1024
 """How many bytes a socket is filled with for a program that does not wait: more than
 is taken of them before they are read here (the wrapper has this number too)."""
 

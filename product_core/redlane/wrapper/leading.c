@@ -31,7 +31,8 @@
 
 enum { LONGEST_HEAD = 16 * 1024, LONGEST_TARGET = 320 };
 enum { WAIT_OTHERWISE = 102, OPENED = 200, UNREACHABLE = 502 };
-enum { SLICE = 50, LONG_SLICE = 250, MANY = 1000, SOON = 5000 }; /* milliseconds */
+enum { SLICE = 50, LONG_SLICE = 250, MANY = 1000, SIGNALS = 2000, SOON = 5000 }; /* ms */
+enum { PADDING = 256 * 1024, MOST_UNSENT = 16 * 1024 };
 
 static union internet proxy;
 static char credentials[400]; /* as HTTP has them (Basic) */
@@ -113,7 +114,7 @@ enum { SLICE_OVER = -1 };
  * connection to itself that goes on natively: most are made before that matters. */
 static bool is_wanted(const struct leading *leading) {
     const struct leading_caller *caller = leading->caller;
-    bool (*ask)(const void *) = leading->waited < SOON ? caller->is_there : caller->is_wanted;
+    bool (*ask)(const void *) = leading->waited < SIGNALS ? caller->is_there : caller->is_wanted;
     return ask(caller->about);
 }
 
@@ -155,15 +156,20 @@ static int reach(struct leading *leading) {
     }
 }
 
+/* Whether a caller that does not wait gets a socket that is full (see `fill`). */
+static bool can_be_filled(const struct leading *leading) {
+    return !leading->waits && socket_option(leading->file, SO_SNDBUF) >= 2 * PADDING;
+}
+
 static int ask(struct leading *leading, const char *target) {
     char head[LONGEST_TARGET * 2 + sizeof credentials + 128];
+    int error = reach(leading);
+    if (error) return error;
     int length = snprintf(head, sizeof head,
                           "CONNECT %s HTTP/1.1\r\nHost: %s\r\n"
                           "Proxy-Authorization: Basic %s\r\n%s\r\n",
                           target, target, credentials,
-                          leading->waits ? "" : "Redlane-Waits: no\r\n");
-    int error = reach(leading);
-    if (error) return error;
+                          can_be_filled(leading) ? "Redlane-Waits: no\r\n" : "");
     bool is_sent = send(leading->file, head, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) == length;
     return is_sent ? 0 : ECONNRESET;
 }
@@ -210,7 +216,6 @@ static int read_refusal(struct call *call, const char *head, int status) {
 /* With what the proxy leaves out, and more than is under way before it reads again. The rest
  * keeps the socket from being one that can be written to. */
 static bool fill(int file) {
-    enum { PADDING = 512 * 1024, MOST_UNSENT = 64 * 1024 };
     const int most = MOST_UNSENT;
     char *padding = allocate(PADDING);
     memset(padding, 0, PADDING);
