@@ -21,7 +21,7 @@ def server() -> Iterator[socket.socket]:
 def _opened(agent: Agent, server: socket.socket) -> socket.socket:
     """The server's end of a tunnel."""
     host = f"127.0.0.1:{server.getsockname()[1]}"
-    head = f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n"
+    head = f"CONNECT {host} HTTP/1.1\r\nRedlane-Led: yes\r\n"
     auth = "Proxy-Authorization: Basic @AUTH@\r\n\r\n"
     agent.send("raw", data=(head + auth).encode(), silence=60)
     connection, _ = server.accept()

@@ -19,7 +19,7 @@ from redlane.proxy.answers import error_answer, error_page, refusal_response
 from redlane.proxy.by_events import EventStream, event_stream
 from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import ASKER
-from redlane.proxy.leading import forget_leading, tell_error, tell_refusal
+from redlane.proxy.leading import take_leading, tell_error, tell_refusal
 from redlane.proxy.requests import Requests, is_of_provider
 from redlane.proxy.responses import Responses
 from redlane.proxy.settings import ProxySettings
@@ -243,7 +243,7 @@ class Judging:
             return known
         given = flow.request.headers.pop("proxy-authorization", None)
         flow.request.headers.pop("proxy-connection", None)
-        forget_leading(flow.request)
+        take_leading(flow)
         client = flow.client_conn
         asker = self._askers.get(client.id)
         if asker is None:

@@ -21,6 +21,9 @@ _FIRST_SECONDS = 30.0
 _LAST_SECONDS = 30.0
 """How long a server that is left may take in what was sent to it before."""
 
+_IDLE_SECONDS = 24 * 60 * 60
+"""How long a connection may stand still of which nobody knows what it carries."""
+
 _FREE_BYTES = 64 * 1024
 """How much may wait for a hook on each connection; what is more is counted."""
 
@@ -72,6 +75,10 @@ class KeptConnection(JudgedConnection):
         io = self.transports.get(self.client)
         if io is not None and io.handler is not None:
             io.handler.cancel(reason)
+
+    def let_idle(self) -> None:
+        """Let it stand still for long, as connections of other programs may."""
+        self.timeout_watchdog.timeout = _IDLE_SECONDS
 
     async def handle_connection(self, connection: Connection) -> None:
         """Serve one side; what a server does not take in any more is thrown away.

@@ -18,8 +18,9 @@ from redlane.wire.answer import Answer
 __all__ = [
     "PADDING",
     "ReadingHook",
-    "forget_leading",
+    "is_led",
     "may_not_wait",
+    "take_leading",
     "tell_error",
     "tell_refusal",
 ]
@@ -28,7 +29,7 @@ PADDING = 256 * 1024
 """How many bytes a socket is filled with for a program that does not wait: more than
 is taken of them before they are read here (the wrapper has this number too)."""
 
-_WAITS, _NO = "redlane-waits", "no"
+_LED, _WAITS, _NO = "redlane-led", "redlane-waits", "no"
 _ERRNO = re.compile(r"\[Errno ([0-9]+)\]")
 _LONGEST = 800
 
@@ -46,9 +47,19 @@ def may_not_wait(request: http.Request) -> bool:
     return request.method == "CONNECT" and request.headers.get(_WAITS) == _NO
 
 
-def forget_leading(request: http.Request) -> None:
-    """Take out what is said to us alone."""
-    request.headers.pop(_WAITS, None)
+def take_leading(flow: http.HTTPFlow) -> None:
+    """Take out what is said to us alone, and note whether a program is led here.
+
+    Whoever says so of itself gets what it would get by a connection of its own.
+    """
+    headers = flow.request.headers
+    headers.pop(_WAITS, None)
+    flow.metadata[_LED] = headers.pop(_LED, None) is not None
+
+
+def is_led(flow: http.HTTPFlow) -> bool:
+    """Whether a tunnel is asked for in the place of a program."""
+    return bool(flow.metadata.get(_LED))
 
 
 def tell_refusal(response: http.Response, answer: Answer) -> None:

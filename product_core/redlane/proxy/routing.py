@@ -1,6 +1,5 @@
 """What a connection carries: which bytes are read as HTTP, as TLS, or not at all."""
 
-import logging
 import re
 from collections.abc import Callable
 
@@ -26,11 +25,18 @@ _OTHERWISE_HTTP = re.compile(rb"\s*[A-Za-z-]{1,24}[ \t]+(?:/|\*|http)", re.IGNOR
 """What servers take for a request, and that is written as none."""
 
 
-_log = logging.getLogger(__name__)
+_NEITHER = (
+    "it carries neither TLS nor HTTP: hosts for which that is right can be named in "
+    "tls.passthrough_hosts"
+)
 
 
 class Refused(layer.Layer):
-    """A connection that ends here."""
+    """A connection that ends here, for a reason."""
+
+    def __init__(self, context: Context, reason: str) -> None:
+        super().__init__(context)
+        self.reason = reason
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:  # noqa: ARG002
         yield commands.CloseConnection(self.context.client)
@@ -55,7 +61,9 @@ class Routing:
             data, greeting = next_layer.data_client(), next_layer.data_server()
             found = self._in_tunnel(context, data, greeting)
             next_layer.layer = found
-            if isinstance(found, TCPLayer):
+            if isinstance(found, Refused):
+                self._tunnels.is_refused(context.client, found.reason)
+            elif isinstance(found, TCPLayer):
                 self._tunnels.is_raw(context.client)
             elif found is not None:
                 self._tunnels.is_read(context.client)
@@ -63,7 +71,7 @@ class Routing:
     def _inside_tls(self, context: Context) -> layer.Layer:
         """In what was decrypted there is HTTP, or nothing that could be judged."""
         if context.client.alpn and context.client.alpn not in HTTP_ALPNS:
-            return Refused(context)
+            return Refused(context, "it speaks no HTTP in TLS")
         return HttpLayer(context, HTTPMode.transparent)
 
     def _in_tunnel(
@@ -72,21 +80,20 @@ class Routing:
         """What follows an allowed `CONNECT`."""
         settings, address = self._settings(), context.server.address
         if address is None:
-            return Refused(context)
+            return Refused(context, "it leads nowhere")
         host, port = address[:2]
-        is_passed = not settings.intercept or is_listed(
-            host, port, settings.passthrough_hosts
-        )
+        is_listed_ = is_listed(host, port, settings.passthrough_hosts)
+        is_passed = not settings.intercept or is_listed_
+        is_led = is_passed and self._tunnels.is_led(context.client)
         if not greeting and starts_like_tls_record(data):
             return _passed_tls(context, data, host) if is_passed else _opened(context)
         if not greeting and _starts_like_http(data):
             return HttpLayer(context, HTTPMode.transparent)
         if not greeting and _BEGINNING.fullmatch(data):
             return None
-        if is_passed and not _OTHERWISE_HTTP.match(data):
+        if is_listed_ or (is_led and not _OTHERWISE_HTTP.match(data)):
             return TCPLayer(context, ignore=True)
-        _log.info("refused: neither TLS nor HTTP to %s:%d", host, port)
-        return Refused(context)
+        return Refused(context, _NEITHER)
 
 
 def _opened(context: Context) -> layer.Layer:
@@ -101,12 +108,12 @@ def _passed_tls(context: Context, data: bytes, host: str) -> layer.Layer | None:
     try:
         hello = parse_client_hello(data)
     except ValueError:
-        return Refused(context)
+        return Refused(context, "it begins as TLS, and goes on as none")
     if hello is None:
-        return None if len(data) < _LONGEST_GUESS else Refused(context)
+        is_long = len(data) >= _LONGEST_GUESS
+        return Refused(context, "its TLS does not begin") if is_long else None
     if hello.sni and not same_host(hello.sni, host):
-        _log.info("refused: the name in TLS is not that of CONNECT")
-        return Refused(context)
+        return Refused(context, f"the name in its TLS is not {host}")
     return TCPLayer(context, ignore=True)
 
 

@@ -81,7 +81,9 @@ class Proxy:
         requests = Requests(self._judge, self._resolver, self._current)
         responses = Responses(self._judge, self._current)
         judging = Judging(self._judge, requests, responses, self._current)
-        tunnels = Tunnels(self._judge, requests, self._current, self._hang_up)
+        tunnels = Tunnels(
+            self._judge, requests, self._current, self._hang_up, self._let_idle
+        )
         self._look_again = tunnels.look_again
         addons = (
             Proxyserver(),
@@ -134,6 +136,12 @@ class Proxy:
             handler.layer = layers.modes.HttpProxy(context)
             self._served[handler.client.id] = handler
             await handler.handle_client()
+
+    def _let_idle(self, client: str) -> None:
+        """Have a client's connection stay, however long nothing is sent."""
+        handler = self._served.get(client)
+        if handler is not None:
+            handler.let_idle()
 
     def _hang_up(self, client: str) -> None:
         """End a client's connection."""

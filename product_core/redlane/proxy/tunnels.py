@@ -15,8 +15,10 @@ from redlane.model.verdict import Decision
 from redlane.proxy.hosts import is_listed
 from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import ASKER
+from redlane.proxy.leading import is_led
 from redlane.proxy.requests import Requests
 from redlane.proxy.settings import ProxySettings
+from redlane.wire.answer import Answer
 from redlane.wire.question import Origin
 
 __all__ = ["Tunnels"]
@@ -42,12 +44,19 @@ class Tunnels:
         requests: Requests,
         settings: Callable[[], ProxySettings],
         hang_up: Callable[[str], None],
+        let_idle: Callable[[str], None],
     ) -> None:
-        """Ask again by `requests`; `hang_up` ends the connection of a client."""
+        """Ask again by `requests`.
+
+        `hang_up` ends the connection of a client, `let_idle` has it stay however long
+        nothing is sent.
+        """
         self._judge = judge
         self._requests = requests
         self._settings = settings
         self._hang_up = hang_up
+        self._let_idle = let_idle
+        self._told: set[asyncio.Task[Answer]] = set()
         self._open: dict[str, _Tunnel] = {}
         self._task: asyncio.Task[None] | None = None
         self._is_stale = False
@@ -64,11 +73,25 @@ class Tunnels:
         """What a client sends through its tunnel is judged from now on."""
         self._open.pop(client.id, None)
 
+    def is_led(self, client: connection.Client) -> bool:
+        """Whether a client knows nothing of its tunnel."""
+        tunnel = self._open.get(client.id)
+        return tunnel is not None and is_led(tunnel.flow)
+
     def is_raw(self, client: connection.Client) -> None:
         """What a client sends through its tunnel is seen by nobody."""
         tunnel = self._open.get(client.id)
         if tunnel is not None:
             tunnel.is_raw = True
+            self._let_idle(client.id)
+
+    def is_refused(self, client: connection.Client, reason: str) -> None:
+        """What a client sends through its tunnel may not pass; that is an event."""
+        tunnel = self._open.pop(client.id, None)
+        if tunnel is not None:
+            task = asyncio.ensure_future(self._tell(tunnel, f"the tunnel: {reason}"))
+            self._told.add(task)
+            task.add_done_callback(self._told.discard)
 
     def look_again(self) -> None:
         """Close what would not be opened any more."""
@@ -90,7 +113,11 @@ class Tunnels:
         passed = is_listed(request.host, request.port, settings.passthrough_hosts)
         if passed or not (settings.intercept and tunnel.is_raw):
             return True
+        await self._tell(tunnel, _READ)
+        return False
+
+    async def _tell(self, tunnel: _Tunnel, reason: str) -> Answer:
+        request = tunnel.flow.request
         excerpt = f"CONNECT {request.host}:{request.port}".encode()
         block, network = Decision.BLOCK, Context.NETWORK
-        await self._judge.record(tunnel.asker, network, block, _READ, excerpt)
-        return False
+        return await self._judge.record(tunnel.asker, network, block, reason, excerpt)

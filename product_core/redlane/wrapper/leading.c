@@ -167,7 +167,8 @@ static int ask(struct leading *leading, const char *target) {
     if (error) return error;
     int length = snprintf(head, sizeof head,
                           "CONNECT %s HTTP/1.1\r\nHost: %s\r\n"
-                          "Proxy-Authorization: Basic %s\r\n%s\r\n",
+                          "Proxy-Authorization: Basic %s\r\n"
+                          "Redlane-Led: yes\r\n%s\r\n",
                           target, target, credentials,
                           can_be_filled(leading) ? "Redlane-Waits: no\r\n" : "");
     bool is_sent = send(leading->file, head, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) == length;

@@ -2,10 +2,12 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from proxy_process import ProxyProcess, authorization
 from proxy_roads import Origin
+from spec.redlane_home import wait_for
 
 UNREAD = {
     "redis": b"PING\r\n",
@@ -45,13 +47,28 @@ def listener() -> Iterator[Listener]:
     made.server.close()
 
 
-@pytest.fixture
-def tunnel(proxy: ProxyProcess, listener: Listener) -> Iterator[socket.socket]:
+@contextmanager
+def tunnel_to(
+    proxy: ProxyProcess, listener: Listener, lines: bytes = b""
+) -> Iterator[socket.socket]:
     place = b"127.0.0.1:%d" % listener.port
-    head = b"CONNECT %b HTTP/1.1\r\nHost: %b\r\n" % (place, place)
+    head = b"CONNECT %b HTTP/1.1\r\nHost: %b\r\n%b" % (place, place, lines)
     with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
         own.sendall(head + authorization() + b"\r\n\r\n")
         assert own.recv(65536).startswith(b"HTTP/1.1 200 ")
+        yield own
+
+
+@pytest.fixture
+def led(proxy: ProxyProcess, listener: Listener) -> Iterator[socket.socket]:
+    """The tunnel of a program that knows nothing of it."""
+    with tunnel_to(proxy, listener, b"Redlane-Led: yes\r\n") as own:
+        yield own
+
+
+@pytest.fixture
+def tunnel(proxy: ProxyProcess, listener: Listener) -> Iterator[socket.socket]:
+    with tunnel_to(proxy, listener) as own:
         yield own
 
 
@@ -63,21 +80,52 @@ def heard(tunnel: socket.socket, size: int) -> bytes:
 
 
 @pytest.mark.parametrize("kind", UNREAD)
-def test_what_is_no_request_passes_at_once(tunnel: socket.socket, kind: str) -> None:
-    tunnel.sendall(UNREAD[kind])
-    assert heard(tunnel, len(UNREAD[kind])) == UNREAD[kind]
+def test_what_is_no_request_passes_at_once_of_who_was_led(
+    led: socket.socket, kind: str
+) -> None:
+    led.sendall(UNREAD[kind])
+    assert heard(led, len(UNREAD[kind])) == UNREAD[kind]
+
+
+def test_what_is_no_request_passes_to_a_host_that_settings_list(
+    proxy: ProxyProcess, listener: Listener
+) -> None:
+    proxy.settle(intercept=True, passthrough_hosts=["127.0.0.1"])
+    with tunnel_to(proxy, listener) as own:
+        own.sendall(UNREAD["ssh"])
+        assert heard(own, len(UNREAD["ssh"])) == UNREAD["ssh"]
+
+
+def test_where_https_is_read_nothing_else_passes(
+    proxy: ProxyProcess, listener: Listener
+) -> None:
+    proxy.settle(intercept=True)
+    with tunnel_to(proxy, listener, b"Redlane-Led: yes\r\n") as own:
+        own.sendall(UNREAD["ssh"])
+        assert heard(own, 1) == b""
 
 
 @pytest.mark.parametrize("kind", REQUESTS_OF_SORTS)
-def test_what_servers_take_for_a_request_and_is_written_as_none_is_closed(
-    tunnel: socket.socket, listener: Listener, kind: str
+def test_what_servers_take_for_a_request_is_closed_of_who_was_led(
+    led: socket.socket, listener: Listener, kind: str
 ) -> None:
-    tunnel.sendall(REQUESTS_OF_SORTS[kind])
-    assert heard(tunnel, 1) == b""
+    led.sendall(REQUESTS_OF_SORTS[kind])
+    assert heard(led, 1) == b""
     assert listener.received == b""
 
 
-def test_server_answers_who_has_said_all(tunnel: socket.socket) -> None:
-    tunnel.sendall(UNREAD["numbers"])
-    tunnel.shutdown(socket.SHUT_WR)
-    assert heard(tunnel, 100) == UNREAD["numbers"] + b"bye"
+@pytest.mark.parametrize("kind", [*UNREAD, *REQUESTS_OF_SORTS])
+def test_what_is_neither_tls_nor_http_is_closed_and_that_is_an_event(
+    proxy: ProxyProcess, tunnel: socket.socket, listener: Listener, kind: str
+) -> None:
+    tunnel.sendall({**UNREAD, **REQUESTS_OF_SORTS}[kind])
+    assert heard(tunnel, 1) == b""
+    assert listener.received == b""
+    recorded = wait_for(lambda: proxy.asked[1:])
+    assert "neither TLS nor HTTP" in recorded[0].document["recorded"]["reason"]
+
+
+def test_server_answers_who_has_said_all(led: socket.socket) -> None:
+    led.sendall(UNREAD["numbers"])
+    led.shutdown(socket.SHUT_WR)
+    assert heard(led, 100) == UNREAD["numbers"] + b"bye"

@@ -33,7 +33,7 @@ def echo() -> Iterator[Origin]:
 def tunnel(proxy: ProxyProcess, echo: Origin) -> Iterator[socket.socket]:
     """One that is open, and has carried something."""
     place = b"127.0.0.1:%d" % echo.port
-    head = b"CONNECT %b HTTP/1.1\r\nHost: %b\r\n" % (place, place)
+    head = b"CONNECT %b HTTP/1.1\r\nRedlane-Led: yes\r\n" % place
     with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
         own.sendall(head + authorization() + b"\r\n\r\n")
         data = b""
@@ -126,7 +126,7 @@ def test_each_tunnel_is_looked_at(
     proxy: ProxyProcess, echo: Origin, tunnel: socket.socket
 ) -> None:
     place = b"127.0.0.1:%d" % echo.port
-    head = b"CONNECT %b HTTP/1.1\r\nHost: %b\r\n" % (place, place)
+    head = b"CONNECT %b HTTP/1.1\r\nRedlane-Led: yes\r\n" % place
     others = []
     for _ in range(5):
         own = socket.create_connection(("127.0.0.1", proxy.port), timeout=20)
