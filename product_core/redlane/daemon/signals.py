@@ -15,13 +15,22 @@ def signals_held_back() -> Iterator[None]:
     """Let the signals that are handled wait until the end of the block.
 
     One that came after the socket is there and before its handler is would leave the
-    socket behind.
+    socket behind. To block it would be of no use: any other thread would take it.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    came: list[int] = []
+
+    def hold(number: int, _: FrameType | None) -> None:
+        came.append(number)
+
+    before = {each: signal.signal(each, hold) for each in _HANDLED}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
+        for number, handler in before.items():
+            if signal.getsignal(number) is hold:
+                signal.signal(number, handler)
+        for each in came:
+            signal.raise_signal(each)
 
 
 def handle_signals(
