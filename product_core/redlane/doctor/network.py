@@ -18,7 +18,7 @@ __all__ = ["HTTP", "HTTPS", "connect_directly", "request_http", "request_https"]
 HTTP = "HTTP by the proxy"
 HTTPS = "HTTPS by the proxy"
 _DIRECT = "connection past the proxy"
-_RESOLVER = ("127.0.0.1", 53)
+_RESOLVER = 53
 _SECONDS = 30.0  # with the first request the proxy starts
 _ANSWERED = "a request is answered with {}, and there is no event of it"
 
@@ -57,14 +57,10 @@ def connect_directly(to: Targets) -> Finding:
     """Connect as programs do that know nothing of proxies."""
     if to.egress == "proxy":
         return _reach_elsewhere()
-    where = ("127.0.0.1", to.port)
-    what = f"connect({where[0]}:{where[1]})"
-    try:
-        socket.create_connection(where, timeout=_SECONDS).close()
-    except PermissionError as error:
-        return held(_DIRECT, f"{what}: {error.strerror}")
-    except OSError as error:
-        return untried(_DIRECT, f"{what}: {error.strerror or error}")
+    what = f"connect(127.0.0.1:{to.port})"
+    error = _error_of(to.port)
+    if error is not None:
+        return _told(what, error)
     if "connect" in to.named:
         return held(_DIRECT, f"{what} is judged, and the role's policies let it pass")
     return left_open(
@@ -80,12 +76,24 @@ def _reach_elsewhere() -> Finding:
 
     Of all that leaves the machine it is what can be tried without anything leaving.
     """
-    what = f"connect({_RESOLVER[0]}:{_RESOLVER[1]})"
+    what = f"connect(127.0.0.1:{_RESOLVER})"
+    error = _error_of(_RESOLVER)
+    if error is None or error.errno == errno.ECONNREFUSED:
+        return left_open(_DIRECT, f"{what} is let through", REPORT)
+    return _told(what, error)
+
+
+def _error_of(port: int) -> OSError | None:
+    """What a connection to this machine fails with."""
     try:
-        socket.create_connection(_RESOLVER, timeout=_SECONDS).close()
-    except PermissionError as error:
-        return held(_DIRECT, f"{what}: {error.strerror}")
+        socket.create_connection(("127.0.0.1", port), timeout=_SECONDS).close()
     except OSError as error:
-        if error.errno != errno.ECONNREFUSED:
-            return untried(_DIRECT, f"{what}: {error.strerror or error}")
-    return left_open(_DIRECT, f"{what} is let through", REPORT)
+        return error
+    return None
+
+
+def _told(what: str, error: OSError) -> Finding:
+    said = f"{what}: {error.strerror or error}"
+    if isinstance(error, PermissionError):
+        return held(_DIRECT, said)
+    return untried(_DIRECT, said)
