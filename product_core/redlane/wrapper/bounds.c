@@ -6,7 +6,7 @@
 #include "devices.h"
 #include "egress.h"
 #include "file.h"
-#include "leading.h"
+#include "session_proxy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -166,7 +166,7 @@ static bool leads_out(struct call *call) {
     const struct spot *spot = &call->spots[0];
     if (asked_connects(call->asked->change)) {
         enum egress way = egress_of(call->held, &call->address, call->address_length);
-        call->leaves = way == EGRESS_LEAVES && leading_is_there();
+        call->leaves = way == EGRESS_LEAVES && session_proxy_is_there();
         return way != EGRESS_STAYS && !call->leaves;
     }
     if (call->asked->change == OPENS)

@@ -100,11 +100,7 @@ static bool is_name(const struct call *call) {
 /* Whether Landlock would keep the caller from a name of others. A socket in a network of the
  * session's own finds none of those. */
 static bool is_name_in_question(const struct call *call) {
-    if (!has_scopes || !is_name(call)) return false;
-    int ours = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_known = ours < 0 || socket_shares_network(ours, call->held);
-    if (ours >= 0) close(ours);
-    return is_known;
+    return has_scopes && is_name(call) && socket_is_in_our_network(call->held);
 }
 
 /* ---- the connection ---- */

@@ -35,16 +35,9 @@ static enum egress way_out(int file) {
     return is_led ? EGRESS_LEAVES : EGRESS_REFUSED;
 }
 
-static bool shares_our_network(int file) {
-    int ours = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_ours = ours < 0 || socket_shares_network(ours, file);
-    if (ours >= 0) close(ours);
-    return is_ours;
-}
-
 /* The machine's resolver tells others what it is asked. */
 static enum egress way_here(int file, const union internet *address) {
-    bool is_resolver = internet_port(address) == NAMES_PORT && shares_our_network(file);
+    bool is_resolver = internet_port(address) == NAMES_PORT && socket_is_in_our_network(file);
     return is_resolver ? EGRESS_REFUSED : EGRESS_STAYS;
 }
 
@@ -56,7 +49,7 @@ enum egress egress_of(int file, const struct sockaddr_storage *given, socklen_t 
     if (socket_option(file, BOUND_TO_INDEX) > LOOPBACK) return EGRESS_REFUSED;
     if (internet_is_loopback(&address)) return way_here(file, &address);
     if (internet_is_of_link(&address)) return EGRESS_REFUSED;
-    if (!shares_our_network(file)) return geteuid() == 0 ? EGRESS_REFUSED : EGRESS_STAYS;
+    if (!socket_is_in_our_network(file)) return geteuid() == 0 ? EGRESS_REFUSED : EGRESS_STAYS;
     if (names_stand(&address)) return way_out(file); /* this machine may have it, too */
     return internet_is_here(&address) ? way_here(file, &address) : way_out(file);
 }

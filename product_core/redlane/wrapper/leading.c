@@ -14,9 +14,9 @@
 #include "datagrams.h"
 #include "egress.h"
 #include "internet.h"
+#include "session_proxy.h"
 #include "sockets.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -33,71 +33,6 @@ enum { LONGEST_HEAD = 16 * 1024, LONGEST_TARGET = 320 };
 enum { WAIT_OTHERWISE = 102, OPENED = 200, UNREACHABLE = 502 };
 enum { SLICE = 50, LONG_SLICE = 250, MANY = 1000, SIGNALS = 2000, SOON = 5000 }; /* ms */
 enum { PADDING = 256 * 1024, MOST_UNSENT = 16 * 1024 };
-
-static union internet proxy;
-static char credentials[400]; /* as HTTP has them (Basic) */
-
-/* ---- where the proxy is ---- */
-
-static void encode(const char *text, size_t length, char *to) {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < length; i += 3) {
-        unsigned bits = 0;
-        for (size_t j = i; j < i + 3; j++)
-            bits = bits << 8 | (j < length ? (unsigned char)text[j] : 0);
-        for (int shift = 18; shift >= 0; shift -= 6) *to++ = digits[bits >> shift & 63];
-        for (size_t j = length; j < i + 3; j++) to[(ptrdiff_t)(j - i) - 3] = '=';
-    }
-    *to = '\0';
-}
-
-/* "127.0.0.1:PORT" or "[::1]:PORT". */
-static bool read_place(const char *text) {
-    char host[INET6_ADDRSTRLEN] = "";
-    unsigned port = 0;
-    if (sscanf(text, "[%45[0-9a-f:]]:%u", host, &port) == 2) {
-        proxy.six = (struct sockaddr_in6){.sin6_family = AF_INET6};
-        if (inet_pton(AF_INET6, host, &proxy.six.sin6_addr) != 1) return false;
-    } else {
-        proxy.four = (struct sockaddr_in){.sin_family = AF_INET};
-        if (sscanf(text, "%15[0-9.]:%u", host, &port) != 2 ||
-            inet_pton(AF_INET, host, &proxy.four.sin_addr) != 1)
-            return false;
-    }
-    proxy.four.sin_port = htons((in_port_t)port); /* in the same place in both */
-    return port && port <= UINT16_MAX && internet_is_loopback(&proxy);
-}
-
-void leading_prepare(void) {
-    static const char scheme[] = "http://";
-    const char *url = getenv("HTTP_PROXY");
-    const char *from = url && strncmp(url, scheme, strlen(scheme)) == 0
-                           ? url + strlen(scheme)
-                           : "";
-    const char *end = strchr(from, '@');
-    size_t length = end ? (size_t)(end - from) : 0;
-    if (length && length < sizeof credentials / 4 * 3 && read_place(end + 1))
-        encode(from, length, credentials);
-}
-
-bool leading_is_there(void) { return *credentials; }
-
-/* As a socket of that family is connected to it. False: it cannot be. */
-static bool find_proxy(int file, struct connecting_to *to) {
-    const int no = 0;
-    bool is_six = socket_option(file, SO_DOMAIN) == AF_INET6;
-    *to = (struct connecting_to){.socket = file, .length = sizeof proxy};
-    memcpy(&to->address, &proxy, sizeof proxy);
-    if (is_six == (proxy.any.sa_family == AF_INET6)) return true;
-    if (!is_six) return false;
-    struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = proxy.four.sin_port};
-    memset(&mapped.sin6_addr.s6_addr[10], 0xFF, 2);
-    memcpy(&mapped.sin6_addr.s6_addr[12], &proxy.four.sin_addr, sizeof proxy.four.sin_addr);
-    memcpy(&to->address, &mapped, sizeof mapped);
-    setsockopt(file, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-    return true;
-}
 
 /* ---- the tunnel ---- */
 
@@ -140,14 +75,14 @@ static bool find_peer(int file, union internet *peer) {
  * that; what is said to the proxy is for the proxy. */
 static bool leads_there(int file) {
     union internet peer;
-    return find_peer(file, &peer) && internet_is_same(&peer, &proxy);
+    return find_peer(file, &peer) && session_proxy_is(&peer);
 }
 
 static int reach(struct leading *leading) {
     union internet peer;
     for (int state = SLICE_OVER;;) {
         if (find_peer(leading->file, &peer))
-            return internet_is_same(&peer, &proxy) ? 0 : EISCONN;
+            return session_proxy_is(&peer) ? 0 : EISCONN;
         int failed = socket_option(leading->file, SO_ERROR);
         if (failed > 0) return failed;
         if (state == 0) return ECONNABORTED; /* another thread's doing */
@@ -162,14 +97,14 @@ static bool can_be_filled(const struct leading *leading) {
 }
 
 static int ask(struct leading *leading, const char *target) {
-    char head[LONGEST_TARGET * 2 + sizeof credentials + 128];
+    char head[LONGEST_TARGET * 2 + sizeof session_proxy_credentials + 128];
     int error = reach(leading);
     if (error) return error;
     int length = snprintf(head, sizeof head,
                           "CONNECT %s HTTP/1.1\r\nHost: %s\r\n"
                           "Proxy-Authorization: Basic %s\r\n"
                           "Redlane-Led: yes\r\n%s\r\n",
-                          target, target, credentials,
+                          target, target, session_proxy_credentials,
                           can_be_filled(leading) ? "Redlane-Waits: no\r\n" : "");
     bool is_sent = send(leading->file, head, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) == length;
     return is_sent ? 0 : ECONNRESET;
@@ -284,7 +219,7 @@ static int lead(struct call *call, const struct leading_caller *caller) {
     if (find_peer(call->held, &peer)) return EISCONN;
     if (internet_read(&peer, &call->address, call->address_length) && !internet_port(&peer))
         return ECONNREFUSED; /* nobody listens there */
-    if (!lets_itself(call) || !find_proxy(call->held, &to)) return EACCES;
+    if (!lets_itself(call) || !session_proxy_for(call->held, &to)) return EACCES;
     int error = connecting_reach(&supervisor, &to, caller->is_there, caller->about);
     if (error && error != EINPROGRESS) return error;
     error = open_tunnel(call, &leading);

@@ -3,11 +3,6 @@
 
 #include "call.h"
 
-/* Takes from the environment where that is, and by what the session is known there. */
-void leading_prepare(void);
-/* Whether there is one. */
-bool leading_is_there(void);
-
 enum { LEADING_REFUSED = -3 };
 
 /* What is asked again and again about a caller: whether it is still there; and whether no

@@ -15,12 +15,12 @@
 #include "filtered.h"
 #include "given.h"
 #include "keeper.h"
-#include "leading.h"
 #include "locate.h"
 #include "message.h"
 #include "peeking.h"
 #include "processes.h"
 #include "report.h"
+#include "session_proxy.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -153,7 +153,7 @@ static void hand_over(struct session *session) {
         peeking_prepare(session->given.owners, execs_guarded_shell(session->execs));
     }
     if (session->given.asks.egress) {
-        leading_prepare();
+        session_proxy_prepare();
         dns_serve(&session->daemon);
     }
     filtered_take_from(session->filtered,

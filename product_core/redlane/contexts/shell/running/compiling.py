@@ -31,7 +31,7 @@ _UNITS = {
         *("asked", "keeper", "notified", "bounds", "call", "actor", "doing"),
         *("opening", "binding", "connecting", "egress", "egress_filter"),
         *("datagrams", "sockets", "internet", "whole_network"),
-        *("names", "dns", "leading"),
+        *("names", "dns", "session_proxy", "leading"),
         *("domains", "kept", "table", "places", "reached", "walk", "proc", "mounts"),
         *("devices", "hidden", "owner", "reading", "apart", "peeking", "pipes"),
         *("crew", "file"),
