@@ -8,6 +8,7 @@ from proxied import Agent, Proxied
 from spec.cases import simple
 
 POLICIES: dict[str, dict[str, object]] = {}
+SETTINGS = {"tls": {"passthrough_hosts": ["127.0.0.1"]}}
 ROLES: dict[str, list[str]] = {"wide": []}
 
 
@@ -21,7 +22,7 @@ def server() -> Iterator[socket.socket]:
 def _opened(agent: Agent, server: socket.socket) -> socket.socket:
     """The server's end of a tunnel."""
     host = f"127.0.0.1:{server.getsockname()[1]}"
-    head = f"CONNECT {host} HTTP/1.1\r\nRedlane-Led: yes\r\n"
+    head = f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n"
     auth = "Proxy-Authorization: Basic @AUTH@\r\n\r\n"
     agent.send("raw", data=(head + auth).encode(), silence=60)
     connection, _ = server.accept()

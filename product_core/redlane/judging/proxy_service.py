@@ -5,6 +5,7 @@ request is, the token tells, and what is no question of a known form is a Block.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -102,7 +103,8 @@ class ProxyService:
             case QuestionKind.PREVIEW:
                 return self._preview(question, session)
             case QuestionKind.JUDGE:
-                return answer_of(self._judge(question, session, on_hold))
+                answer = answer_of(self._judge(question, session, on_hold))
+                return replace(answer, leads=session.by_proxy)
             case QuestionKind.RECORD:
                 return answer_of(self._record(question, session))
             case _:

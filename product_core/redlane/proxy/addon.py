@@ -19,7 +19,12 @@ from redlane.proxy.answers import error_answer, error_page, refusal_response
 from redlane.proxy.by_events import EventStream, event_stream
 from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import ASKER
-from redlane.proxy.leading import take_leading, tell_error, tell_refusal
+from redlane.proxy.leading import (
+    allow_leading,
+    take_leading,
+    tell_error,
+    tell_refusal,
+)
 from redlane.proxy.requests import Requests, is_of_provider
 from redlane.proxy.responses import Responses
 from redlane.proxy.settings import ProxySettings
@@ -98,6 +103,7 @@ class Judging:
             flow.response = refusal_response(answer)
             tell_refusal(flow.response, answer)
         else:
+            allow_leading(flow, answer)
             self._askers[flow.client_conn.id] = asker
 
     @_closing

@@ -18,6 +18,7 @@ from redlane.wire.answer import Answer
 __all__ = [
     "PADDING",
     "ReadingHook",
+    "allow_leading",
     "is_led",
     "may_not_wait",
     "take_leading",
@@ -48,13 +49,18 @@ def may_not_wait(request: http.Request) -> bool:
 
 
 def take_leading(flow: http.HTTPFlow) -> None:
-    """Take out what is said to us alone, and note whether a program is led here.
-
-    Whoever says so of itself gets what it would get by a connection of its own.
-    """
+    """Take out what is said to us alone, and note whether a program is led here."""
     headers = flow.request.headers
     headers.pop(_WAITS, None)
     flow.metadata[_LED] = headers.pop(_LED, None) is not None
+
+
+def allow_leading(flow: http.HTTPFlow, answer: Answer) -> None:
+    """Note whether the programs of its session are led here at all.
+
+    Where they are, whoever says so of itself gets what its own connection would.
+    """
+    flow.metadata[_LED] = bool(flow.metadata.get(_LED)) and answer.leads
 
 
 def is_led(flow: http.HTTPFlow) -> bool:

@@ -18,8 +18,10 @@ from redlane.proxy.tunnels import Tunnels
 __all__ = ["Routing"]
 
 _LONGEST_GUESS = 64 * 1024
-_BEGINNING = re.compile(rb"|\x16\x03?|[A-Z]{1,24} ?")
-"""What may become TLS or a request with the next byte."""
+_BEGINNING = re.compile(
+    rb"\x16\x03?|\s*[A-Za-z-]{0,24}[ \t]*(?:h(?:tt?)?)?", re.IGNORECASE
+)
+"""What may become TLS or a request, however it is written, with the next byte."""
 
 _OTHERWISE_HTTP = re.compile(rb"\s*[A-Za-z-]{1,24}[ \t]+(?:/|\*|http)", re.IGNORECASE)
 """What servers take for a request, and that is written as none."""

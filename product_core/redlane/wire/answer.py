@@ -36,7 +36,8 @@ class Answer:
 
     `contents` is what it was rewritten to, piece by piece. `reviewed`: a person has
     decided it. `tools` tells how each of several tools stands; `again`: that has
-    changed since it was told. With `refused` there is no verdict, and it is a Block.
+    changed since it was told. `leads`: the session's programs are led into the proxy,
+    whatever they know of it. With `refused` there is no verdict, and it is a Block.
     """
 
     decision: Decision
@@ -50,6 +51,7 @@ class Answer:
     refused: WhyUnjudged | None = None
     tools: tuple[ToolStatus, ...] = ()
     again: bool = False
+    leads: bool = False
 
     @classmethod
     def unanswered(cls, reason: str) -> "Answer":
@@ -84,6 +86,8 @@ class Answer:
             document["tools"] = self.tools
         if self.again:
             document["again"] = True
+        if self.leads:
+            document["leads"] = True
         return pack(document, self.contents)
 
 
@@ -105,6 +109,7 @@ def read_answer(frame: Frame) -> Answer:
             refused=None if refused is None else WhyUnjudged(refused),
             tools=tuple((str(how), str(why)) for how, why in document.get("tools", ())),
             again=document.get("again") is True,
+            leads=document.get("leads") is True,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise AnswerError("the daemon's answer is not understood") from error

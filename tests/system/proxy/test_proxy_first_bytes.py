@@ -1,17 +1,18 @@
 """What a tunnel's first bytes make of it: a request, TLS, or what nobody looks into."""
 
+import select
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
-from proxy_process import ProxyProcess, authorization
+from proxy_process import ALLOW, ProxyProcess, authorization
 from proxy_roads import Origin
 from spec.redlane_home import wait_for
 
 UNREAD = {
     "redis": b"PING\r\n",
-    "words": b"hello ",
+    "words": b"hello you",
     "numbers": b"\0\1\2",
     "chat": b"NICK x\r\n",
     "git": b"0032git-upload-pack /project.git\0host=example\0",
@@ -62,6 +63,7 @@ def tunnel_to(
 @pytest.fixture
 def led(proxy: ProxyProcess, listener: Listener) -> Iterator[socket.socket]:
     """The tunnel of a program that knows nothing of it."""
+    proxy.answer = lambda _: ({**ALLOW, "leads": True}, [])
     with tunnel_to(proxy, listener, b"Redlane-Led: yes\r\n") as own:
         yield own
 
@@ -99,6 +101,7 @@ def test_what_is_no_request_passes_to_a_host_that_settings_list(
 def test_where_https_is_read_nothing_else_passes(
     proxy: ProxyProcess, listener: Listener
 ) -> None:
+    proxy.answer = lambda _: ({**ALLOW, "leads": True}, [])
     proxy.settle(intercept=True)
     with tunnel_to(proxy, listener, b"Redlane-Led: yes\r\n") as own:
         own.sendall(UNREAD["ssh"])
@@ -106,12 +109,26 @@ def test_where_https_is_read_nothing_else_passes(
 
 
 @pytest.mark.parametrize("kind", REQUESTS_OF_SORTS)
+@pytest.mark.parametrize("pieces", ["at once", "by bytes"])
 def test_what_servers_take_for_a_request_is_closed_of_who_was_led(
-    led: socket.socket, listener: Listener, kind: str
+    led: socket.socket, listener: Listener, kind: str, pieces: str
 ) -> None:
-    led.sendall(REQUESTS_OF_SORTS[kind])
-    assert heard(led, 1) == b""
+    led.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    size = 1 if pieces == "by bytes" else len(REQUESTS_OF_SORTS[kind])
+    with suppress(ConnectionError):
+        for at in range(0, len(REQUESTS_OF_SORTS[kind]), size):
+            led.sendall(REQUESTS_OF_SORTS[kind][at : at + size])
+            select.select([led], [], [], 0.01 if size == 1 else 0)
+        assert heard(led, 1) == b""
     assert listener.received == b""
+
+
+def test_who_says_that_it_is_led_is_so_in_a_session_that_is(
+    proxy: ProxyProcess, listener: Listener
+) -> None:
+    with tunnel_to(proxy, listener, b"Redlane-Led: yes\r\n") as own:
+        own.sendall(UNREAD["ssh"])
+        assert heard(own, 1) == b""
 
 
 @pytest.mark.parametrize("kind", [*UNREAD, *REQUESTS_OF_SORTS])

@@ -32,6 +32,7 @@ def echo() -> Iterator[Origin]:
 @pytest.fixture
 def tunnel(proxy: ProxyProcess, echo: Origin) -> Iterator[socket.socket]:
     """One that is open, and has carried something."""
+    proxy.answer = lambda _: ({**ALLOW, "leads": True}, [])
     place = b"127.0.0.1:%d" % echo.port
     head = b"CONNECT %b HTTP/1.1\r\nRedlane-Led: yes\r\n" % place
     with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as own:
