@@ -4,7 +4,13 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Protocol
 
-from redlane.mcp.frames import JsonRpcMessage, Key, MessageFrame, MessageKind, key_of
+from redlane.contexts.mcp.frames import (
+    JsonRpcMessage,
+    Key,
+    MessageFrame,
+    MessageKind,
+    key_of,
+)
 from redlane.mcp.tool_lists import is_listing
 
 __all__ = ["Asked", "Replayed", "Taking"]

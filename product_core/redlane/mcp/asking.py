@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redlane.mcp.answers import denials, refusals
-from redlane.mcp.frames import JsonRpcMessage, MessageFrame, MessageKind
+from redlane.contexts.mcp.answers import denials, refusals
+from redlane.contexts.mcp.frames import JsonRpcMessage, MessageFrame, MessageKind
 from redlane.mcp.pending import PendingFrame, PendingFrames
 from redlane.messages import single_line
 from redlane.model.verdict import Decision

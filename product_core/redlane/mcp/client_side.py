@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from redlane.errors import ContentError
-from redlane.mcp.answers import refusals
-from redlane.mcp.asked import Asked
-from redlane.mcp.calls import content_of, is_judged, rewritten
-from redlane.mcp.frames import (
+from redlane.contexts.mcp.answers import refusals
+from redlane.contexts.mcp.calls import content_of, is_judged, rewritten
+from redlane.contexts.mcp.frames import (
     JsonRpcMessage,
     MessageError,
     MessageFrame,
@@ -15,6 +13,8 @@ from redlane.mcp.frames import (
     key_of,
     read_frame,
 )
+from redlane.errors import ContentError
+from redlane.mcp.asked import Asked
 from redlane.mcp.pending import FrameQuestion, PendingFrame, PendingFrames, Writers
 from redlane.mcp.schemas import Schemas
 from redlane.mcp.served import Served

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from redlane.mcp.frames import JsonRpcMessage, MessageFrame
+from redlane.contexts.mcp.frames import JsonRpcMessage, MessageFrame
 from redlane.mcp.message_texts import carried
 from redlane.mcp.ordered_writer import Writer
 from redlane.mcp.pending import FrameQuestion, PendingFrame, PendingFrames, Writers

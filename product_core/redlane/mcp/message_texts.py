@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from redlane.contexts.inbound.message import message_texts
+from redlane.contexts.mcp.frames import ENVELOPE, MessageFrame
+from redlane.contexts.mcp.respelling import elements, fields, respelled
 from redlane.decoding.charsets import to_utf8
 from redlane.decoding.extraction import extracted
 from redlane.decoding.sniffing import ContentKind, sniff
 from redlane.errors import ContentError
-from redlane.mcp.frames import ENVELOPE, MessageFrame
-from redlane.mcp.respelling import elements, fields, respelled
 from redlane.wire.strict_json import JsonError, parse_json
 
 __all__ = ["Carried", "carried", "refilled"]

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
-from redlane.mcp.frames import MessageFrame
+from redlane.contexts.mcp.frames import MessageFrame
 
 __all__ = ["OrderedWriter", "Sink", "Slot", "Writer"]
 

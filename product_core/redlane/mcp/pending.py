@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from redlane.client.questions import PendingAnswer, Questions
-from redlane.mcp.frames import JsonRpcMessage, Key, MessageFrame, MessageKind, key_of
+from redlane.contexts.mcp.frames import (
+    JsonRpcMessage,
+    Key,
+    MessageFrame,
+    MessageKind,
+    key_of,
+)
 from redlane.mcp.loop import Loop
 from redlane.mcp.ordered_writer import Slot, Writer
 from redlane.wire.answer import Answer

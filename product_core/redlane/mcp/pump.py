@@ -3,19 +3,19 @@
 import time
 from contextlib import suppress
 
-from redlane.mcp.answers import abandoned, broken, refusals
-from redlane.mcp.asked import Asked
-from redlane.mcp.asking import Asking, giving_up
-from redlane.mcp.child import Server, end_server
-from redlane.mcp.client_side import ClientSide
-from redlane.mcp.daemon import questions
-from redlane.mcp.frames import (
+from redlane.contexts.mcp.answers import abandoned, broken, refusals
+from redlane.contexts.mcp.frames import (
     Lines,
     MessageError,
     MessageFrame,
     MessageKind,
     read_frame,
 )
+from redlane.mcp.asked import Asked
+from redlane.mcp.asking import Asking, giving_up
+from redlane.mcp.child import Server, end_server
+from redlane.mcp.client_side import ClientSide
+from redlane.mcp.daemon import questions
 from redlane.mcp.loop import Inlet, Loop, Outlet
 from redlane.mcp.ordered_writer import OrderedWriter
 from redlane.mcp.pending import PendingFrame, PendingFrames, Writers

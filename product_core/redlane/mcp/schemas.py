@@ -7,8 +7,8 @@ at, and only of those that were changed. What cannot be told is told as a proble
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from redlane.contexts.mcp.frames import MessageFrame, MessageKind
 from redlane.errors import RedlaneError
-from redlane.mcp.frames import MessageFrame, MessageKind
 from redlane.patterns import compile_pattern
 
 __all__ = ["PARAMETER", "Schemas"]

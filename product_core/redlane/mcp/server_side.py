@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from redlane.errors import ContentError
-from redlane.mcp.answers import denials, refusals
-from redlane.mcp.asked import Taking
-from redlane.mcp.frames import (
+from redlane.contexts.mcp.answers import denials, refusals
+from redlane.contexts.mcp.frames import (
     JsonRpcMessage,
     MessageError,
     MessageFrame,
     MessageKind,
     read_frame,
 )
+from redlane.errors import ContentError
+from redlane.mcp.asked import Taking
 from redlane.mcp.listings import Listings
 from redlane.mcp.message_texts import carried, refilled
 from redlane.mcp.ordered_writer import Writer

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redlane.mcp.frames import JsonRpcMessage, MessageFrame, read_frame
-from redlane.mcp.respelling import elements, fields
+from redlane.contexts.mcp.frames import JsonRpcMessage, MessageFrame, read_frame
+from redlane.contexts.mcp.respelling import elements, fields
 
 __all__ = ["ToolPlace", "has_more", "is_listing", "listed", "odd_field", "without"]
 

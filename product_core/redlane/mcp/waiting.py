@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from redlane.contexts.mcp.calls import is_judged
+from redlane.contexts.mcp.frames import JsonRpcMessage, MessageKind
 from redlane.mcp.asking import Asking, notification, who_decides
-from redlane.mcp.calls import is_judged
-from redlane.mcp.frames import JsonRpcMessage, MessageKind
 from redlane.mcp.pending import PendingFrame
 from redlane.wire.held import HeldNotice
 

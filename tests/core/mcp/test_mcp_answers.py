@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from redlane.mcp.answers import (
+from redlane.contexts.mcp.answers import (
     BLOCKED,
     NOT_JUDGED,
     abandoned,
@@ -12,7 +12,7 @@ from redlane.mcp.answers import (
     denials,
     refusals,
 )
-from redlane.mcp.frames import MessageKind, read_frame
+from redlane.contexts.mcp.frames import MessageKind, read_frame
 from redlane.model.verdict import Decision
 from redlane.wire.answer import Answer
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from redlane.contexts.mcp.frames import JsonRpcMessage, MessageFrame, key_of, read_frame
 from redlane.mcp.asked import Asked, Replayed
-from redlane.mcp.frames import JsonRpcMessage, MessageFrame, key_of, read_frame
 
 
 def frame(*ids: object, method: str = "m", **params: object) -> MessageFrame:

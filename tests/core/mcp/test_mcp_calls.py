@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from redlane.contexts.mcp.calls import content_of, is_judged, rewritten
 from redlane.contexts.mcp.content import ToolCallContent
+from redlane.contexts.mcp.frames import read_frame
 from redlane.errors import ContentError
-from redlane.mcp.calls import content_of, is_judged, rewritten
-from redlane.mcp.frames import read_frame
 
 
 def content(line: str) -> bytes:

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane.mcp.frames import Lines, MessageError, MessageKind, key_of, read_frame
+from redlane.contexts.mcp.frames import (
+    Lines,
+    MessageError,
+    MessageKind,
+    key_of,
+    read_frame,
+)
 
 REFUSED = {
     "no-json": b"hello",

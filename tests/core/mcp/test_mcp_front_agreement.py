@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from redlane.mcp.frames import read_frame
+from redlane.contexts.mcp.frames import read_frame
 from redlane.mcp.front.agreement import disagreement
 from redlane.mcp.schemas import Schemas
 from redlane.wire.http1 import Head

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from redlane.mcp.frames import MessageError
+from redlane.contexts.mcp.frames import MessageError
 from redlane.mcp.front.events import Event, Events, spelt
 
 STREAMS = {

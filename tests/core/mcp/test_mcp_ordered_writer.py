@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from redlane.mcp.frames import read_frame
+from redlane.contexts.mcp.frames import read_frame
 from redlane.mcp.loop import Loop, Outlet
 from redlane.mcp.ordered_writer import OrderedWriter
 

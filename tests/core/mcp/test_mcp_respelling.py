@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane.mcp.respelling import elements, fields, respelled
+from redlane.contexts.mcp.respelling import elements, fields, respelled
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

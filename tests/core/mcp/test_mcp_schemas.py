@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from redlane.mcp.frames import read_frame
+from redlane.contexts.mcp.frames import read_frame
 from redlane.mcp.schemas import Schemas
 
 SCHEMA: dict[str, Any] = {

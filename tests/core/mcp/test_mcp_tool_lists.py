@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane.mcp.frames import read_frame
+from redlane.contexts.mcp.frames import read_frame
 from redlane.mcp.served import Served, started_by
 from redlane.mcp.tool_lists import (
     has_more,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from redlane.contexts.mcp.frames import MessageFrame, read_frame
 from redlane.mcp.asking import Asking
-from redlane.mcp.frames import MessageFrame, read_frame
 from redlane.mcp.ordered_writer import Slot
 from redlane.mcp.pending import PendingFrame, Writers
 from redlane.mcp.waiting import Waiting

@@ -11,8 +11,8 @@ from binascii import Error as Base64Error
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
+from redlane.contexts.mcp.frames import JsonRpcMessage, MessageFrame
 from redlane.errors import ContentError
-from redlane.mcp.frames import JsonRpcMessage, MessageFrame
 from redlane.mcp.schemas import PARAMETER, Schemas
 from redlane.wire.http1 import Field, Head
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 
-from redlane.mcp.answers import broken
-from redlane.mcp.frames import MessageError
+from redlane.contexts.mcp.answers import broken
+from redlane.contexts.mcp.frames import MessageError
 from redlane.mcp.front.exchange import Exchange
 from redlane.mcp.front.heads import HttpRequest, HttpRequestReader
 from redlane.mcp.front.memory import Memory, QuotaExceededError

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from redlane.mcp.frames import MOST_BYTES, MessageError
+from redlane.contexts.mcp.frames import MOST_BYTES, MessageError
 
 __all__ = ["ALIVE", "Event", "Events", "spelt"]
 

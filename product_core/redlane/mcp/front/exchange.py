@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from http import HTTPStatus
 
+from redlane.contexts.mcp.frames import MOST_BYTES, MessageError, MessageFrame
 from redlane.mcp.asked import Replayed
-from redlane.mcp.frames import MOST_BYTES, MessageError, MessageFrame
 from redlane.mcp.front.context import FrontContext
 from redlane.mcp.front.events import ALIVE
 from redlane.mcp.front.fields import back, media_type, onward, value_of

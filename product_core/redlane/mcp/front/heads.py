@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from waitress.parser import HTTPRequestParser
 
-from redlane.mcp.frames import MOST_BYTES
+from redlane.contexts.mcp.frames import MOST_BYTES
 from redlane.wire.http1 import Head, HttpError, find_bare_break, read_head
 
 __all__ = ["HttpRequest", "HttpRequestReader"]

@@ -2,8 +2,8 @@
 
 from http import HTTPStatus
 
-from redlane.mcp.answers import abandoned
-from redlane.mcp.frames import MessageFrame
+from redlane.contexts.mcp.answers import abandoned
+from redlane.contexts.mcp.frames import MessageFrame
 from redlane.mcp.front.context import MESSAGES
 from redlane.mcp.front.events import Event, spelt
 from redlane.mcp.front.exchange import Exchange

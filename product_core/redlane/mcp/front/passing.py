@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from redlane.mcp.frames import MessageError, MessageFrame
+from redlane.contexts.mcp.frames import MessageError, MessageFrame
 from redlane.mcp.front.events import ALIVE, Event, Events, spelt
 from redlane.mcp.front.reply import Reply
 from redlane.mcp.ordered_writer import OrderedWriter, Slot, Writer

@@ -3,10 +3,8 @@
 import json
 from http import HTTPStatus
 
-from redlane.errors import ContentError
-from redlane.mcp.answers import abandoned, mismatched, refusals
-from redlane.mcp.client_side import ClientSide
-from redlane.mcp.frames import (
+from redlane.contexts.mcp.answers import abandoned, mismatched, refusals
+from redlane.contexts.mcp.frames import (
     JsonRpcMessage,
     MessageError,
     MessageFrame,
@@ -14,6 +12,8 @@ from redlane.mcp.frames import (
     key_of,
     read_frame,
 )
+from redlane.errors import ContentError
+from redlane.mcp.client_side import ClientSide
 from redlane.mcp.front.agreement import disagreement, rewritten_fields
 from redlane.mcp.front.context import FrontContext
 from redlane.mcp.front.events import Event, spelt

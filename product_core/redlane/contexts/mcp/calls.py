@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from redlane.contexts.mcp.frames import JsonRpcMessage, MessageFrame
+from redlane.contexts.mcp.respelling import elements, fields, respelled
 from redlane.errors import ContentError
-from redlane.mcp.frames import JsonRpcMessage, MessageFrame
-from redlane.mcp.respelling import elements, fields, respelled
 
 __all__ = ["content_of", "is_judged", "rewritten"]
 

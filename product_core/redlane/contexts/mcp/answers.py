@@ -6,7 +6,7 @@ MCP leaves the codes from -32000 to -32019 to implementations, of which SDKs use
 import json
 from collections.abc import Iterable
 
-from redlane.mcp.frames import JsonRpcMessage, MessageFrame, MessageKind
+from redlane.contexts.mcp.frames import JsonRpcMessage, MessageFrame, MessageKind
 from redlane.model.verdict import Decision
 from redlane.wire.answer import Answer
 
