@@ -118,6 +118,7 @@ class ProxyProcess:
             "intercept": False,
             "passthrough_hosts": [],
             "provider_hosts": [],
+            "mcp_servers": {},
             "scan_headers": False,
             "inbound": inbound,
             "authority": None,

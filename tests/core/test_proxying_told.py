@@ -24,7 +24,11 @@ def place(tmp_path: Path) -> Iterator[Place]:
 def test_the_proxy_is_told_the_settings(place: Place) -> None:
     place.settings = Settings(
         tls=Tls(passthrough_hosts=("pinned.example",)),
-        proxy=Proxy(scan_headers=True, provider_hosts=("api.example",)),
+        proxy=Proxy(
+            scan_headers=True,
+            provider_hosts=("api.example",),
+            mcp_servers={"docs": "docs.example"},
+        ),
         inbound_scan=InboundScan(enabled=False, budget_ms=7),
     )
     proxying = place.proxying()
@@ -34,6 +38,7 @@ def test_the_proxy_is_told_the_settings(place: Place) -> None:
         "intercept": False,
         "passthrough_hosts": ["pinned.example"],
         "provider_hosts": ["api.example"],
+        "mcp_servers": {"docs": "docs.example"},
         "scan_headers": True,
         "inbound": {
             "enabled": False,
@@ -98,7 +103,7 @@ def test_proxy_that_hears_nothing_is_not_waited_for(place: Place) -> None:
 
 def test_settings_that_are_too_long_refuse_the_reload(place: Place) -> None:
     hosts = tuple(f"{each}.{'a' * 60}.example" for each in range(3000))
-    with pytest.raises(DaemonError, match=r"passthrough_hosts .* too long"):
+    with pytest.raises(DaemonError, match=r"passthrough_hosts.* too long"):
         place.proxying().check(Settings(tls=Tls(passthrough_hosts=hosts)))
 
 

@@ -1,8 +1,9 @@
-"""What the proxy asks about, as content: a request, or a response."""
+"""What the proxy asks about: a request, a response, or the call of a tool in one."""
 
 from collections.abc import Sequence
 
 from redlane.contexts.inbound.content import InboundContent
+from redlane.contexts.mcp.content import ToolCallContent
 from redlane.contexts.network.content import NetworkContent
 from redlane.errors import ContentError
 from redlane.model.content import Content
@@ -14,7 +15,7 @@ __all__ = ["traffic_content"]
 def traffic_content(
     context: Context, data: bytes, texts: Sequence[bytes], problem: str = ""
 ) -> Content:
-    """Content of Network or Inbound, with the texts that the proxy has found in it.
+    """Content of Network, Inbound or Mcp, with the texts that the proxy has found.
 
     Nothing is looked for here: strangers' bytes are not for the daemon to take apart.
     `problem` says why the texts are not all, or is empty. Raises ContentError.
@@ -26,6 +27,8 @@ def traffic_content(
             return NetworkContent(data, texts)
         case Context.INBOUND:
             return InboundContent(data, texts)
+        case Context.MCP:
+            return ToolCallContent.from_json(data)
         case _:
             raise ContentError(f"the proxy has nothing of context {context}")
 

@@ -30,7 +30,13 @@ def build_members(
     messages = _Messages(rules)
     compared = PinService(pins, context.gate)
     service = MemberService(
-        authenticator, sessions, context.judging, context.gate, messages, compared
+        authenticator,
+        sessions,
+        context.judging,
+        context.gate,
+        messages,
+        compared,
+        context.calls,
     )
     cancel = context.reviews.cancel
     return MemberConnections(service, cancel, served.counted, served.counted_session)

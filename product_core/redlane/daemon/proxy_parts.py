@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redlane.contexts.network.authority import Authority, trusted_certificates
 from redlane.contexts.network.installed import proxy_command
@@ -13,6 +13,7 @@ from redlane.daemon.proxying import Proxying
 from redlane.daemon.rules import Rules
 from redlane.daemon.tenancy import Tenancy
 from redlane.gate import Gate
+from redlane.judging.decided_calls import DecidedCalls
 from redlane.judging.proxy_connections import ProxyConnections
 from redlane.judging.proxy_service import ProxyService
 from redlane.judging.service import JudgingService
@@ -36,6 +37,7 @@ class JudgingContext:
     membership: MembershipResolver
     reviews: Reviews
     judging: JudgingService
+    calls: DecidedCalls = field(default_factory=DecidedCalls)
 
     def root_of(self, session_id: str) -> Process | None:
         """The process below which all of a session runs, if it has any."""
@@ -68,6 +70,7 @@ def build_proxying(
         tokens,
         traffic_content,
         TcpClients(context.root_of, lambda: proxying.place, acting).comes_from,
+        context.calls,
     )
     connections = ProxyConnections(
         service, context.reviews.cancel, served.counted_session

@@ -30,6 +30,7 @@ def settings_message(
         "intercept": intercept,
         "passthrough_hosts": list(settings.tls.passthrough_hosts),
         "provider_hosts": list(settings.proxy.provider_hosts),
+        "mcp_servers": dict(settings.proxy.mcp_servers or {}),
         "scan_headers": settings.proxy.scan_headers,
         "inbound": {
             "enabled": scan.enabled,
@@ -45,7 +46,7 @@ def settings_message(
     message = json.dumps(document).encode()
     if len(message) > MOST_SETTINGS_BYTES:
         raise DaemonError(
-            "tls.passthrough_hosts and proxy.provider_hosts are too long together "
-            f"(more than {MOST_SETTINGS_BYTES // 1024} KB)"
+            "tls.passthrough_hosts, proxy.provider_hosts and proxy.mcp_servers are too "
+            f"long together (more than {MOST_SETTINGS_BYTES // 1024} KB)"
         )
     return message

@@ -5,7 +5,7 @@ own making: it gets a verdict, and writes nothing down but the tools that it see
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from redlane.errors import ContentError, ForbiddenError, RedlaneError
 from redlane.gate import Gate, Judgement
 from redlane.holding import Circumstances
 from redlane.judging.answers import answer_of, blocked, details_of
+from redlane.judging.decided_calls import DecidedCalls
 from redlane.judging.pin_service import PinService, pin_policy
 from redlane.judging.service import JudgeRequest, JudgingService, OnHold, Read, Reading
 from redlane.membership.authentication import Authenticator, KnownCaller, refusal
@@ -66,6 +67,7 @@ class MemberService:
     gate: Gate
     messages: Messages
     pins: PinService
+    decided: DecidedCalls = field(default_factory=DecidedCalls)
 
     def of(self, peer: Peer) -> "PeerHandler":
         """The handler of one connection, which this peer has opened."""
@@ -169,7 +171,10 @@ class PeerHandler:
         self, question: Question, session: Session, on_hold: OnHold
     ) -> Judgement:
         read = partial(self._read_call, question, session)
-        request = self._request(question, read, on_hold)
+        request = replace(
+            self._request(question, read, on_hold),
+            earlier=self.shared.decided.of(session, question.blobs[0]),
+        )
         return self.shared.judging.judge(request, session)
 
     def _read_call(self, question: Question, session: Session) -> Reading:

@@ -13,6 +13,7 @@ from redlane.engine.boundary import one_line
 from redlane.errors import ContentError
 from redlane.gate import Gate, Judgement, why_stopped
 from redlane.judging.answers import answer_of, blocked, details_of, previewed
+from redlane.judging.decided_calls import DecidedCalls
 from redlane.judging.service import JudgeRequest, JudgingService, OnHold, Reading
 from redlane.membership.proxy_tokens import ProxyTokens
 from redlane.model.content import Content, TextContent
@@ -24,7 +25,7 @@ from redlane.wire.question import Question, QuestionError, QuestionKind
 
 __all__ = ["ProxyService", "ReadTraffic"]
 
-_CONTEXTS = frozenset({Context.NETWORK, Context.INBOUND})
+_CONTEXTS = frozenset({Context.NETWORK, Context.INBOUND, Context.MCP})
 _RECORDED = frozenset({Decision.ALLOW, Decision.FLAG, Decision.BLOCK})
 
 
@@ -60,11 +61,13 @@ class ProxyService:
         tokens: ProxyTokens,
         traffic: ReadTraffic,
         comes_from: ComesFrom = lambda *_: True,
+        decided: DecidedCalls | None = None,
     ) -> None:
         """Have `judging` judge what `traffic` makes content of.
 
         `gate` writes down what settings have decided. `comes_from` tells whether a
-        client may show the credential that it does.
+        client may show the credential that it does. `decided` knows what was decided
+        on a call before it came here.
         """
         self._judging = judging
         self._gate = gate
@@ -72,6 +75,7 @@ class ProxyService:
         self._tokens = tokens
         self._traffic = traffic
         self._comes_from = comes_from
+        self._decided = DecidedCalls() if decided is None else decided
 
     def session(self, question: Question) -> Session | None:
         """Whose request it is; None without the credential of a running session.
@@ -124,6 +128,7 @@ class ProxyService:
     def _judge(
         self, question: Question, session: Session, on_hold: OnHold
     ) -> Judgement:
+        call = question.blobs[0] if question.context is Context.MCP else None
         request = JudgeRequest(
             question.context,
             question.blobs[0],
@@ -131,6 +136,9 @@ class ProxyService:
             details=details_of(question),
             on_hold=on_hold,
             witness=lambda: None,  # not all of a request is seen here
+            earlier=self._decided.of(session, call, question.request)
+            if question.request
+            else None,
         )
         return self._judging.judge(request, session)
 

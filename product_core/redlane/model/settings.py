@@ -238,6 +238,11 @@ class Proxy:
         "model providers' hosts, whose request and response bodies are not judged",
         default=(),
     )
+    mcp_servers: Mapping[str, str] | None = _setting(
+        Kind.STRING_MAP,
+        "what policies call the MCP servers at these hosts, besides the host itself",
+        default=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

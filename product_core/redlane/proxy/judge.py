@@ -14,10 +14,10 @@ from redlane.model.verdict import Decision
 from redlane.wire.answer import Answer, WhyUnjudged
 from redlane.wire.question import Origin, Question, QuestionKind, Recorded
 
-__all__ = ["Judge", "Judged"]
+__all__ = ["QUICK_BYTES", "Judge", "Judged"]
 
 _LONGEST_EXCERPT = 64 * 1024
-_QUICK_BYTES = 32 * 1024
+QUICK_BYTES = 32 * 1024
 """Contents of up to this size are worked out at once, larger ones in a thread."""
 
 _MOST_KNOWN = 8192
@@ -68,20 +68,30 @@ class Judge:
         details: Sequence[str] = (),
         *,
         kind: QuestionKind = QuestionKind.JUDGE,
+        request: str = "",
     ) -> Answer:
         """The verdict on what `make` makes out of `size` bytes.
 
-        As a PREVIEW it is neither written down nor held.
+        As a PREVIEW it is neither written down nor held. `request` names what several
+        questions are about.
         """
         try:
-            content = make() if size <= _QUICK_BYTES else await asyncio.to_thread(make)
+            content = make() if size <= QUICK_BYTES else await asyncio.to_thread(make)
             data, texts = content.data, tuple(content.texts)
             blobs = (data,) if texts == (data,) else (data, *texts)
             problem = content.problem or ""
         except Exception:  # noqa: BLE001  # fails closed
             _log.exception("a content cannot be read")
             return Answer.unanswered("it cannot be read")
-        question = Question(kind, context, blobs, tuple(details), problem, origin=asker)
+        question = Question(
+            kind,
+            context,
+            blobs,
+            tuple(details),
+            problem,
+            origin=asker,
+            request=request,
+        )
         return await self._answer(asker, question)
 
     async def who(self, asker: Origin) -> Answer:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 from functools import partial
+from uuid import uuid4
 
 from mitmproxy import http
 
@@ -25,6 +26,7 @@ from redlane.proxy.resolving import (
 )
 from redlane.proxy.rewriting import put_body, put_request
 from redlane.proxy.settings import ProxySettings
+from redlane.proxy.tool_calls import ToolCalls, refuse_calls
 from redlane.wire.answer import Answer
 from redlane.wire.question import Origin, QuestionKind
 
@@ -45,6 +47,7 @@ class Requests:
         self._judge = judge
         self._resolver = resolver
         self._settings = settings
+        self._calls = ToolCalls(judge, settings)
 
     def gone(self, connection: str) -> None:
         """A client's connection has ended."""
@@ -96,7 +99,18 @@ class Requests:
     async def message(self, flow: http.HTTPFlow, asker: Origin, body: bytes) -> Answer:
         """What becomes of a WebSocket message: it is a POST to its URL."""
         url = flow.request.url.encode("utf-8", "surrogateescape")
-        return await self._ask(flow, asker, url, body, method=b"POST")
+        name = str(uuid4())  # an answer to one message is none to others
+        answer = await self._ask(flow, asker, url, body, method=b"POST", name=name)
+        if answer.blocked:
+            return answer
+        if answer.content is not None:
+            body = NetworkContent(answer.content, ()).request().body
+        calls = await self._calls.judged(flow, asker, body, body, name)
+        if calls is None or (calls.body is None and not calls.answer.blocked):
+            return answer
+        if calls.body is None:
+            return calls.answer
+        return Answer(Decision.MODIFY, contents=(b"\n\n" + calls.body,))
 
     async def _provider(self, flow: http.HTTPFlow, asker: Origin) -> None:
         url = flow.request.url.encode("utf-8", "surrogateescape")
@@ -138,13 +152,45 @@ class Requests:
         request = flow.request
         url = request.url.encode("utf-8", "surrogateescape")
         text, charset = to_utf8(body, request.headers.get("content-type", ""))
+        body_of = partial(from_utf8, charset=charset) if is_changeable else None
         answer = await self._ask(flow, asker, url, text)
         if answer.blocked:
             flow.response = refusal_response(answer)
         elif answer.content is not None:
-            body_of = partial(from_utf8, charset=charset) if is_changeable else None
             self._put(flow, answer.content, text, body_of)
             await self._follow(flow, asker)
+        if flow.response is None:
+            if answer.content is not None:
+                body = text = NetworkContent(answer.content, ()).request().body
+            await self._judge_calls(flow, asker, text, body, body_of)
+
+    async def _judge_calls(
+        self,
+        flow: http.HTTPFlow,
+        asker: Origin,
+        text: bytes,
+        body: bytes,
+        body_of: Callable[[bytes], bytes] | None,
+    ) -> None:
+        """Judge the calls of tools that a request carries, each as one."""
+        calls = await self._calls.judged(flow, asker, text, body)
+        if calls is None:
+            return
+        if calls.answer.blocked:
+            refuse_calls(flow, calls)
+        elif calls.body is not None:
+            self._put_body(flow, calls.body, body_of)
+
+    def _put_body(
+        self,
+        flow: http.HTTPFlow,
+        body: bytes,
+        body_of: Callable[[bytes], bytes] | None,
+    ) -> None:
+        try:
+            put_body(flow.request, _encoded(body, body_of))
+        except (ContentError, ValueError) as error:
+            flow.response = _unsendable(error)
 
     def _put(
         self,
@@ -164,13 +210,10 @@ class Requests:
         try:
             made = NetworkContent(content, ()).request()
             if made.body != before.body:
-                if body_of is None:
-                    raise ValueError("the body is not all there, or cannot be decoded")  # noqa: TRY301
-                put_body(request, body_of(made.body))
+                put_body(request, _encoded(made.body, body_of))
             put_request(request, made, before, with_headers=settings.scan_headers)
         except (ContentError, ValueError, UnicodeError) as error:
-            reason = f"the rewritten request cannot be sent: {error}"
-            flow.response = refusal_response(Answer(Decision.BLOCK, reason))
+            flow.response = _unsendable(error)
 
     async def _ask(
         self,
@@ -181,6 +224,7 @@ class Requests:
         *,
         method: bytes = b"",
         details: tuple[str, ...] = (),
+        name: str = "",
     ) -> Answer:
         request, client = flow.request, asker.connection
         host, port = request.host, request.port
@@ -188,7 +232,9 @@ class Requests:
         problem = problem_of(request) or self._of_address(request, found or ())
         if problem:
             return await self._refuse(flow, asker, problem, url)
-        ask = self._asking(flow, asker, url, body, method=method, details=details)
+        ask = self._asking(
+            flow, asker, url, body, method=method, details=details, name=name
+        )
         if found is None and asker.credential is not None:
             refuse = partial(self._refused, flow, asker, url)
             look_up = partial(self._resolver.look_up, host, port)
@@ -209,8 +255,12 @@ class Requests:
         *,
         method: bytes = b"",
         details: tuple[str, ...] = (),
+        name: str = "",
     ) -> AskRequest:
-        """What asks about a request, by the addresses that its host leads to."""
+        """What asks about a request, by the addresses that its host leads to.
+
+        `name` tells it from others, where a flow has more than one.
+        """
         request = flow.request
         line = RequestLine(
             method or request.method.encode(), url, request.http_version.encode()
@@ -228,7 +278,13 @@ class Requests:
         ) -> Awaitable[Answer]:
             content = partial(make, addresses_of(found))
             return self._judge.judge(
-                asker, Context.NETWORK, content, len(body), details, kind=kind
+                asker,
+                Context.NETWORK,
+                content,
+                len(body),
+                details,
+                kind=kind,
+                request=name or flow.id,
             )
 
         return ask
@@ -283,6 +339,18 @@ class Requests:
 def is_of_provider(request: http.Request, settings: ProxySettings) -> bool:
     """Whether a request goes to a model provider that settings name."""
     return is_listed(request.host, request.port, settings.provider_hosts)
+
+
+def _encoded(body: bytes, body_of: Callable[[bytes], bytes] | None) -> bytes:
+    """A body in its own charset; raises ContentError or ValueError."""
+    if body_of is None:
+        raise ValueError("the body is not all there, or cannot be decoded")
+    return body_of(body)
+
+
+def _unsendable(why: Exception) -> http.Response:
+    reason = f"the rewritten request cannot be sent: {why}"
+    return refusal_response(Answer(Decision.BLOCK, reason))
 
 
 def _in_utf8(content_type: str) -> str:

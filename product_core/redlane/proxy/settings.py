@@ -32,6 +32,7 @@ class ProxySettings:
     intercept: bool
     passthrough_hosts: tuple[str, ...]
     provider_hosts: tuple[str, ...]
+    mcp_servers: Mapping[str, str]
     scan_headers: bool
     inbound: InboundSettings
     authority: str | None
@@ -45,6 +46,7 @@ class ProxySettings:
             intercept=bool(document["intercept"]),
             passthrough_hosts=tuple(document["passthrough_hosts"]),
             provider_hosts=tuple(document["provider_hosts"]),
+            mcp_servers=dict(document["mcp_servers"]),
             scan_headers=bool(document["scan_headers"]),
             inbound=InboundSettings(**document["inbound"]),
             authority=document["authority"],

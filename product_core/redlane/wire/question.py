@@ -131,6 +131,8 @@ class Question:
     listed: Listed | None = None
     tells_held: bool = False
     """Whether whoever asks wants to be told that it waits for a decision."""
+    request: str = ""
+    """Names the request that it is about, where more is asked about that."""
 
     def pieces(self) -> list[bytes]:
         """What to send, in order: contents are not copied, they may be large."""
@@ -162,6 +164,8 @@ class Question:
             document["values"] = self.values
         if self.parts:
             document["parts"] = self.parts
+        if self.request:
+            document["request"] = self.request
         if self.tells_held:
             document["tells_held"] = True
         for part in (self.origin, self.tool, self.recorded, self.listed):
@@ -187,6 +191,7 @@ def read_question(document: Document) -> Question:
         values=_count(document.get("values", 1)),
         parts=_parts(document.get("parts") or ()),
         origin=_origin(document),
+        request=_optional(document, "request", str) or "",
         tool=_tool(document),
         recorded=_recorded(document) if kind is QuestionKind.RECORD else None,
         listed=_listed(document) if kind is QuestionKind.TOOLS else None,

@@ -10,6 +10,7 @@ DOCUMENT: dict[str, Any] = {
     "intercept": True,
     "passthrough_hosts": ["bank.example"],
     "provider_hosts": [],
+    "mcp_servers": {},
     "scan_headers": False,
     "inbound": {
         "enabled": True,

@@ -37,6 +37,7 @@ questions = st.builds(
     st.lists(st.tuples(counts, counts), max_size=3).map(tuple),
     st.none() | st.builds(Origin, st.none() | texts, st.tuples(texts, counts), texts),
     st.none() | st.builds(CalledTool, texts, texts),
+    request=texts,
 )
 extras = {
     QuestionKind.RECORD: ("recorded", Recorded(Decision.FLAG, "why")),
@@ -63,7 +64,7 @@ fields = st.sampled_from(
     (
         *("kind", "context", "details", "problem", "values", "parts", "credential"),
         *("client", "connection", "server_key", "left_out", "verdict", "reason"),
-        *("step", "server", "started", "is_last", "blobs"),
+        *("step", "server", "started", "is_last", "blobs", "request"),
     )
 )
 
