@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from redlane.holding import Earlier
 from redlane.judging.decided_calls import DecidedCalls
 from redlane.model.verdict import Decision, Verdict
 from redlane.state.review import Review, ReviewState
@@ -14,6 +15,7 @@ from redlane.state.sessions import Session
 FLAGGED = Verdict(Decision.FLAG, "why", role="dev", context="Mcp", policy="p")
 SESSION = Session("s")
 SECONDS = 120.0
+PLACE = "notes.test:443"
 
 
 def call(tool: str = "keep", server: str = "notes", **arguments: str) -> bytes:
@@ -38,7 +40,7 @@ class Lab:
         reviews = Reviews()
         review = reviews.park(b"", "s", "p", "why", 60)
         decided = replace(review, state=state)
-        self.calls.of(SESSION, asked, request).keep(flagged, decided)
+        self._asked(SESSION, asked, request, PLACE).keep(flagged, decided)
         return decided
 
     def find(
@@ -47,8 +49,16 @@ class Lab:
         request: str = "r/0",
         session: Session = SESSION,
         flagged: Verdict = FLAGGED,
+        place: str = PLACE,
     ) -> Review | None:
-        return self.calls.of(session, asked, request).find(flagged)
+        return self._asked(session, asked, request, place).find(flagged)
+
+    def _asked(
+        self, session: Session, call: bytes | None, request: str, place: str
+    ) -> Earlier:
+        if call is None:
+            return self.calls.whole(session, request)
+        return self.calls.call(session, call, place, request)
 
 
 @pytest.fixture
@@ -93,6 +103,8 @@ def test_each_call_of_a_request_is_decided_by_itself(lab: Lab) -> None:
 OTHERS = {
     "tool": {"asked": call("drop")},
     "arguments": {"asked": call(a="c")},
+    "server": {"asked": call(), "place": "other.test:443"},
+    "order": {"asked": call(b="1", a="1")},
     "session": {"asked": call(), "session": Session("t")},
     "policy": {"asked": call(), "flagged": replace(FLAGGED, policy="q")},
     "role": {"asked": call(), "flagged": replace(FLAGGED, role="other")},
@@ -102,7 +114,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_another_one_is_asked_about(lab: Lab, other: str) -> None:
-    lab.decide(call())
+    lab.decide(call(a="1", b="1") if other == "order" else call())
 
     assert lab.find(**OTHERS[other]) is None  # type: ignore[arg-type]  # a table
 
@@ -125,6 +137,13 @@ def test_a_decision_holds_for_a_while(lab: Lab) -> None:
     lab.now = SECONDS + 1
 
     assert lab.find(call()) is None
+
+
+def test_what_is_reached_nowhere_by_http_is_not_kept(lab: Lab) -> None:
+    kept = lab.calls.call(SESSION, call(), "").keep(FLAGGED, lab.decide(call()))
+
+    assert not kept
+    assert lab.find(call(), place="") is None
 
 
 def test_what_is_no_call_is_not_kept(lab: Lab) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from proxied import Agent, Outcome, Proxied
+from proxied import Agent, MakeLab, Outcome, Proxied
 from spec.cases import modify, simple
 from system.calls import in_background
 from system.mcp_client import call, request
@@ -177,6 +177,42 @@ def test_a_call_that_servers_read_in_two_ways_never_leaves(
 
     assert (answer.status, answer.json["error"]["code"]) == (400, -32700)
     assert lab.origin.reached("unreadable") == []
+
+
+DROP = json.dumps(call(1, "drop")).encode()
+OTHERWISE = {
+    "a coding that it has not": (DROP, {"content-encoding": "deflate"}),
+    "a coding by accident": (b"{ \n " + DROP[1:], {"content-encoding": "deflate"}),
+    "UTF-7": (
+        DROP.replace(b'"tools', b'"+AHQ-ools'),
+        {"content-type": "application/json; charset=utf-7"},
+    ),
+    "a charset that nobody knows": (
+        DROP.replace(b'"tools', b'"&AHQ-ools'),
+        {"content-type": "application/json; charset=utf-7-imap"},
+    ),
+    "UTF-16 that looks like none": (
+        json.dumps(
+            {"a": "\u4e00" * 5000, **call(1, "drop")}, ensure_ascii=False
+        ).encode("utf-16-le"),
+        {},
+    ),
+    "a length that is not judged": (b'{"a": "%b",' % (b"a" * 70_000) + DROP[1:], {}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_a_call_that_servers_may_find_otherwise_never_leaves(
+    make_lab: MakeLab, name: str
+) -> None:
+    body, headers = OTHERWISE[name]
+    scan = {"max_buffer_bytes": "64KB"}
+    lab = make_lab(POLICIES, ROLES, inbound_scan=scan)
+
+    answer = post(lab.agent("calling"), f"{lab.http}/mirror?otherwise", body, **headers)
+
+    assert lab.origin.reached("otherwise") == [], answer
+    assert "error" in answer.json
 
 
 def hold(lab: Proxied, send: Any, decision: str) -> Any:

@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -31,6 +32,27 @@ _GARBAGE = (
 def _page(host: str, port: str) -> str:
     with socket.create_connection((host, int(port))) as client:
         client.sendall(_REQUEST % host.encode())
+        return _rest(client)
+
+
+def _called(host: str, port: str, name: str) -> str:
+    """By its address, and by a name that is in the request alone."""
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(_REQUEST % name.encode())
+        return _rest(client)
+
+
+def _called_in_tls(host: str, port: str, name: str) -> str:
+    """The same, where it is in TLS; the server takes the blank line for a request."""
+    unread = ssl.MemoryBIO()
+    greeting = ssl.create_default_context().wrap_bio(
+        ssl.MemoryBIO(), unread, server_hostname=name
+    )
+    with suppress(ssl.SSLWantReadError):
+        greeting.do_handshake()
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(unread.read())
+        client.sendall(b"\r\n\r\n")
         return _rest(client)
 
 
@@ -174,6 +196,8 @@ def main() -> None:
     """Try the way that the first word names."""
     ways = {
         "page": _page,
+        "called": _called,
+        "called in TLS": _called_in_tls,
         "mapped": _mapped,
         "many": _many,
         "greeting": _greeting,

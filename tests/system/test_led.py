@@ -21,7 +21,7 @@ POLICIES = (
     {
         "id": "not-them",
         "action": "Block",
-        "pattern": "CONNECT [a-z]*[.]blocked[.]test:",
+        "pattern": "(CONNECT |http://)[a-z]*[.]blocked[.]test[:/]",
     },
     {
         "id": "ask-me",
@@ -83,6 +83,22 @@ def test_program_that_knows_no_proxy_is_led_to_it(
     assert ran(there, "led", way, HOST, port)[0] == found
     lines = [each["content"] for each in there.home.control.rows("/api/events")]
     assert f"CONNECT {HOST}:{port} HTTP/1.1\n\n" in lines
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("way", ["called", "called in TLS"])
+def test_address_is_judged_by_the_name_that_it_is_called_as_well(
+    there: Guarded, way: str
+) -> None:
+    allowed, _ = ran(there, "led", way, HOST, HTTP, "a.open.test")
+    blocked, _ = ran(there, "led", way, HOST, HTTP, "a.blocked.test")
+
+    assert allowed == "there\n"
+    assert blocked in ("", "ECONNRESET") or "policy 'not-them'" in str(blocked)
+    text = f"{'http://' if way == 'called' else 'CONNECT '}a.blocked.test"
+    events = there.home.control.rows("/api/events")
+    found = [each for each in events if text in each["content"]]
+    assert {each["policy"] for each in found} == {"not-them"}, found
 
 
 @pytest.mark.usefixtures("elsewhere")
@@ -149,7 +165,7 @@ def test_connection_to_a_name_is_judged_by_it(there: Guarded) -> None:
     assert found == "EACCES"
     assert "redlane: refused connect www.blocked.test:443 (not-them): " in told
     events = there.home.control.rows("/api/events")
-    lines = [each["content"] for each in events if each["policy"] == "not-them"]
+    lines = [each["content"] for each in events if "www" in each["content"]]
     assert lines == ["CONNECT www.blocked.test:443 HTTP/1.1\n\n"]
 
 

@@ -5,7 +5,7 @@ import re
 
 from redlane.errors import ContentError
 
-__all__ = ["as_declared", "charset_of", "from_utf8", "to_utf8"]
+__all__ = ["as_declared", "charset_of", "from_utf8", "is_known", "to_utf8"]
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -123,6 +123,18 @@ def as_declared(data: bytes, content_type: str) -> bytes:
     except (LookupError, ValueError, TypeError):
         return b""
     return b"" if read == data else read
+
+
+def is_known(content_type: str) -> bool:
+    """Whether a `Content-Type` names no charset, or one that can be read here."""
+    named = charset_of(content_type)
+    if named is None or named in _CODECS:
+        return True
+    try:
+        codecs.lookup(named)
+    except (LookupError, ValueError):
+        return False
+    return True
 
 
 def charset_of(content_type: str) -> str | None:

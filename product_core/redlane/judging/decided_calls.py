@@ -33,6 +33,7 @@ class _Asked:
     session: Session
     request: str
     call: bytes | None
+    place: str
 
     def find(self, verdict: Verdict) -> Review | None:
         """The decision that holds for it as well, if there is one."""
@@ -40,17 +41,18 @@ class _Asked:
         if not self.request or digest is None:
             return None  # nobody is asked about it a second time
         about = _about(self.session, verdict)
-        return self.decided.find(about, self.request, digest)
+        return self.decided.find(about, self.request, (self.place, digest))
 
     def keep(self, verdict: Verdict, review: Review) -> bool:
         """Remember what was decided on it; whether that was done."""
         sent = self.call if verdict.content is None else verdict.content
         digest = None if self.call is None or sent is None else _digest(sent)
-        if not review.goes_on or (self.call is not None and digest is None):
-            return False
-        about = _about(self.session, verdict)
-        self.decided.keep((*about, self.request, digest), review)
-        return True
+        is_known = self.call is None or (digest is not None and self.place != "")
+        if review.goes_on and is_known:
+            about = _about(self.session, verdict)
+            key = (*about, self.request, self.place, digest)
+            self.decided.keep(key, review)
+        return review.goes_on and is_known
 
 
 class DecidedCalls:
@@ -62,13 +64,19 @@ class DecidedCalls:
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Key, tuple[Review, float]] = OrderedDict()
 
-    def of(self, session: Session, call: bytes | None, request: str = "") -> _Asked:
-        """A question about a `call`, which is JSON; None: about a whole request.
+    def whole(self, session: Session, request: str) -> _Asked:
+        """A question about a request; `request` names it."""
+        return _Asked(self, session, request, None, "")
 
-        `request` names what several questions are about; it is empty where the one who
-        asks is not who sends it.
+    def call(
+        self, session: Session, call: bytes, place: str, request: str = ""
+    ) -> _Asked:
+        """A question about a `call`, which is JSON, to a server at `place`.
+
+        It stands in a `request`, which is empty where the one who asks is not who sends
+        it. Without a place nothing is remembered.
         """
-        return _Asked(self, session, request, call)
+        return _Asked(self, session, request, call, place)
 
     def keep(self, key: _Key, review: Review) -> None:
         """Remember a decision that lets something go on."""
@@ -78,17 +86,17 @@ class DecidedCalls:
             while len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
 
-    def find(self, about: _Key, request: str, call: bytes) -> Review | None:
+    def find(self, about: _Key, request: str, call: tuple[str, bytes]) -> Review | None:
         """What was decided on the whole request, on this call in it, or, once, before.
 
         `request` names a call in a request: `request/call`.
         """
-        whole = (*about, request.partition("/")[0], None)
-        part = (*about, request, call)
+        whole = (*about, request.partition("/")[0], "", None)
+        part = (*about, request, *call)
         with self._lock:
             kept = self._kept.get(whole) or self._kept.get(part)
             if kept is None:
-                kept = self._kept.pop((*about, "", call), None)
+                kept = self._kept.pop((*about, "", *call), None)
                 if kept is not None:
                     self._kept[part] = kept
         if kept is None or kept[1] < self._clock():

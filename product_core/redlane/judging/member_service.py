@@ -171,10 +171,14 @@ class PeerHandler:
         self, question: Question, session: Session, on_hold: OnHold
     ) -> Judgement:
         read = partial(self._read_call, question, session)
-        request = replace(
-            self._request(question, read, on_hold),
-            earlier=self.shared.decided.of(session, question.blobs[0]),
-        )
+        request = self._request(question, read, on_hold)
+        place = "" if question.tool is None else one_line(question.tool.place)
+        if place:  # what is allowed holds for no other: that must be seen
+            request = replace(
+                request,
+                details=(*request.details, f"reached at {place}"),
+                earlier=self.shared.decided.call(session, question.blobs[0], place),
+            )
         return self.shared.judging.judge(request, session)
 
     def _read_call(self, question: Question, session: Session) -> Reading:

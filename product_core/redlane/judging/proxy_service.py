@@ -12,6 +12,7 @@ from typing import Protocol
 from redlane.engine.boundary import one_line
 from redlane.errors import ContentError
 from redlane.gate import Gate, Judgement, why_stopped
+from redlane.holding import Earlier
 from redlane.judging.answers import answer_of, blocked, details_of, previewed
 from redlane.judging.decided_calls import DecidedCalls
 from redlane.judging.service import JudgeRequest, JudgingService, OnHold, Reading
@@ -128,7 +129,6 @@ class ProxyService:
     def _judge(
         self, question: Question, session: Session, on_hold: OnHold
     ) -> Judgement:
-        call = question.blobs[0] if question.context is Context.MCP else None
         request = JudgeRequest(
             question.context,
             question.blobs[0],
@@ -136,11 +136,19 @@ class ProxyService:
             details=details_of(question),
             on_hold=on_hold,
             witness=lambda: None,  # not all of a request is seen here
-            earlier=self._decided.of(session, call, question.request)
-            if question.request
-            else None,
+            earlier=self._earlier(question, session),
         )
         return self._judging.judge(request, session)
+
+    def _earlier(self, question: Question, session: Session) -> Earlier | None:
+        """What was decided on the same where it was asked about before."""
+        if not question.request:
+            return None
+        if question.context is not Context.MCP:
+            return self._decided.whole(session, question.request)
+        place = "" if question.tool is None else question.tool.place
+        call = question.blobs[0]
+        return self._decided.call(session, call, place, question.request)
 
     def _record(self, question: Question, session: Session) -> Judgement:
         """Write down what the settings have decided, and not a policy."""

@@ -72,7 +72,7 @@ class ClientSide:
             Context.MCP,
             (content,),
             (f"MCP server: {self._server.name}",),
-            tool=CalledTool(self._server.key, left_out or ""),
+            tool=CalledTool(self._server.key, left_out or "", self._server.place),
         )
         return FrameQuestion(message, asked)
 

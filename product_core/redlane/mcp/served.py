@@ -16,6 +16,8 @@ class Served:
 
     name: str
     started: tuple[str, ...]
+    place: str = ""
+    """Where it is reached by HTTP: `host:port`, or ""."""
     key: str = field(init=False)
     """What its pins are found by; it goes with every call."""
 

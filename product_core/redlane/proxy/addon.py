@@ -16,6 +16,7 @@ from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.proxy.agreeing import codings_of, unreadable
 from redlane.proxy.answers import error_answer, error_page, refusal_response
+from redlane.proxy.asking import RequestJudge
 from redlane.proxy.by_events import EventStream, event_stream
 from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import ASKER
@@ -77,12 +78,14 @@ class Judging:
     def __init__(
         self,
         judge: Judge,
+        asked: RequestJudge,
         requests: Requests,
         responses: Responses,
         settings: Callable[[], ProxySettings],
     ) -> None:
         """Judge requests and responses as settings say."""
         self._judge = judge
+        self._asked = asked
         self._requests = requests
         self._responses = responses
         self._settings = settings
@@ -92,13 +95,13 @@ class Judging:
         """Ask nothing more for it."""
         self._askers.pop(client.id, None)
         self._judge.gone(client.id)
-        self._requests.gone(client.id)
+        self._asked.gone(client.id)
 
     @_closing
     async def http_connect(self, flow: http.HTTPFlow) -> None:
         """Judge where a tunnel goes; what is in it is asked for by the same session."""
         asker = self._asker(flow)
-        answer = await self._requests.connect(flow, asker)
+        answer = await self._asked.connect(flow, asker)
         if answer.blocked:
             flow.response = refusal_response(answer)
             tell_refusal(flow.response, answer)

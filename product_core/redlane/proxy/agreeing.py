@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from mitmproxy import http
 
-from redlane.proxy.hosts import parse_authority, same_host
+from redlane.proxy.aliases import may_be_named
+from redlane.proxy.hosts import Endpoint, parse_authority, same_host
 
 __all__ = ["codings_of", "problem_of", "unreadable"]
 
@@ -99,11 +100,14 @@ def _of_codings(request: http.Request) -> str:
 
 def _disagreement(request: http.Request, named: Iterable[str]) -> str:
     """What is wrong with where a request says that it goes."""
+    first: Endpoint | None = None
     for each in named:
         endpoint = parse_authority(each, request.scheme)
         if endpoint is None:
             return f"its Host is none: {each!r}"
-        host, port = endpoint
-        if not same_host(host, request.host) or port != request.port:
+        if first is None and may_be_named(request):
+            first = endpoint  # it is judged by that name as well
+        host, port = (request.host, request.port) if first is None else first
+        if not same_host(endpoint[0], host) or endpoint[1] != port:
             return f"it goes to {request.host}:{request.port}, and its Host says {each}"
     return ""

@@ -6,15 +6,16 @@ Whatever goes wrong on the way is a refusal.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from redlane.client.questions import PendingAnswer, Questions
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.wire.answer import Answer, WhyUnjudged
-from redlane.wire.question import Origin, Question, QuestionKind, Recorded
+from redlane.wire.question import CalledTool, Origin, Question, QuestionKind, Recorded
 
-__all__ = ["QUICK_BYTES", "Judge", "Judged"]
+__all__ = ["QUICK_BYTES", "About", "Judge", "Judged"]
 
 _LONGEST_EXCERPT = 64 * 1024
 QUICK_BYTES = 32 * 1024
@@ -29,6 +30,22 @@ _log = logging.getLogger(__name__)
 
 class _GoneError(Exception):
     """The client has hung up while its question was under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What further questions are about as well: a request, or a call in one.
+
+    A call has the `place` of its server: `host:port`.
+    """
+
+    request: str
+    place: str = ""
+
+    @property
+    def tool(self) -> CalledTool | None:
+        """What is known of the tool that is called, if one is."""
+        return CalledTool("", place=self.place) if self.place else None
 
 
 class Judged(Protocol):
@@ -68,12 +85,12 @@ class Judge:
         details: Sequence[str] = (),
         *,
         kind: QuestionKind = QuestionKind.JUDGE,
-        request: str = "",
+        about: About | None = None,
     ) -> Answer:
         """The verdict on what `make` makes out of `size` bytes.
 
-        As a PREVIEW it is neither written down nor held. `request` names what several
-        questions are about.
+        As a PREVIEW it is neither written down nor held. `about` tells what several
+        questions have in common.
         """
         try:
             content = make() if size <= QUICK_BYTES else await asyncio.to_thread(make)
@@ -90,7 +107,8 @@ class Judge:
             tuple(details),
             problem,
             origin=asker,
-            request=request,
+            request="" if about is None else about.request,
+            tool=None if about is None else about.tool,
         )
         return await self._answer(asker, question)
 

@@ -3,7 +3,6 @@
 from mitmproxy import http
 
 from redlane.contexts.network.content import Request
-from redlane.proxy.hosts import parse_authority
 
 __all__ = ["put_body", "put_request"]
 
@@ -52,14 +51,19 @@ def _put_line(request: http.Request, made: Request) -> None:
     version = line.version.decode("ascii")
     if version != request.http_version:
         raise ValueError("the version of HTTP cannot be rewritten")
-    old = parse_authority(request.host_header or "", request.scheme)
+    place, names = (
+        (request.host, request.port),
+        (request.host_header, request.authority),
+    )
     request.method = line.method.decode("ascii")
     if not request.method.isalpha():
         raise ValueError("the method is none")
     request.url = line.url.decode("utf-8", "surrogateescape")  # sets host and port
     if any(each in request.path for each in " \t\r\n"):
         raise ValueError("the address has white space in it")
-    if old is not None and old != (request.host, request.port):
+    if place == (request.host, request.port):
+        request.host_header, request.authority = names  # it may be another name there
+    elif names[0] is not None:
         is_default = request.port == {"http": 80, "https": 443}.get(request.scheme)
         host = f"[{request.host}]" if ":" in request.host else request.host
         request.host_header = host if is_default else f"{host}:{request.port}"

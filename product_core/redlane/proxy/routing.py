@@ -11,6 +11,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.layers.modes import HttpProxy
 from mitmproxy.proxy.layers.tls import HTTP_ALPNS, parse_client_hello
 
+from redlane.proxy.aliases import is_unnamed
 from redlane.proxy.hosts import is_listed, same_host
 from redlane.proxy.settings import ProxySettings
 from redlane.proxy.tunnels import Tunnels
@@ -52,7 +53,7 @@ class Routing:
         self._settings = settings
         self._tunnels = tunnels
 
-    def next_layer(self, next_layer: layer.NextLayer) -> None:
+    async def next_layer(self, next_layer: layer.NextLayer) -> None:
         """Set the layer, or leave it open until more has come."""
         context = next_layer.context
         if len(context.layers) == 1 and isinstance(context.layers[0], HttpProxy):
@@ -61,7 +62,7 @@ class Routing:
             next_layer.layer = self._inside_tls(context)
         else:
             data, greeting = next_layer.data_client(), next_layer.data_server()
-            found = self._in_tunnel(context, data, greeting)
+            found = await self._in_tunnel(context, data, greeting)
             next_layer.layer = found
             if isinstance(found, Refused):
                 self._tunnels.is_refused(context.client, found.reason)
@@ -76,7 +77,7 @@ class Routing:
             return Refused(context, "it speaks no HTTP in TLS")
         return HttpLayer(context, HTTPMode.transparent)
 
-    def _in_tunnel(
+    async def _in_tunnel(
         self, context: Context, data: bytes, greeting: bytes
     ) -> layer.Layer | None:
         """What follows an allowed `CONNECT`."""
@@ -88,7 +89,7 @@ class Routing:
         is_passed = not settings.intercept or is_listed_
         is_led = is_passed and self._tunnels.is_led(context.client)
         if not greeting and starts_like_tls_record(data):
-            return _passed_tls(context, data, host) if is_passed else _opened(context)
+            return await self._tls(context, data, host, is_passed=is_passed)
         if not greeting and _starts_like_http(data):
             return HttpLayer(context, HTTPMode.transparent)
         if not greeting and _BEGINNING.fullmatch(data):
@@ -97,26 +98,35 @@ class Routing:
             return TCPLayer(context, ignore=True)
         return Refused(context, _NEITHER)
 
+    async def _tls(
+        self, context: Context, data: bytes, host: str, *, is_passed: bool
+    ) -> layer.Layer | None:
+        """TLS, as it is or taken off, to the host that `CONNECT` named and no other.
+
+        What was named by its address has the name that is in its TLS, once that was
+        judged.
+        """
+        try:
+            hello = parse_client_hello(data)
+        except ValueError:
+            return Refused(context, "it begins as TLS, and goes on as none")
+        if hello is None:
+            is_long = len(data) >= _LONGEST_GUESS
+            return Refused(context, "its TLS does not begin") if is_long else None
+        name = hello.sni
+        if name and not same_host(name, host):
+            if not is_unnamed(host):
+                return Refused(context, f"the name in its TLS is not {host}")
+            if not await self._tunnels.may_be_called(context.client, name):
+                return Refused(context, f"the name in its TLS is {name}")
+        return TCPLayer(context, ignore=True) if is_passed else _opened(context)
+
 
 def _opened(context: Context) -> layer.Layer:
     """TLS that is taken off here and put on again."""
     stack = ServerTLSLayer(context)
     stack.child_layer = ClientTLSLayer(context)
     return stack
-
-
-def _passed_tls(context: Context, data: bytes, host: str) -> layer.Layer | None:
-    """TLS that passes as it is, to the host that `CONNECT` named and to no other."""
-    try:
-        hello = parse_client_hello(data)
-    except ValueError:
-        return Refused(context, "it begins as TLS, and goes on as none")
-    if hello is None:
-        is_long = len(data) >= _LONGEST_GUESS
-        return Refused(context, "its TLS does not begin") if is_long else None
-    if hello.sni and not same_host(hello.sni, host):
-        return Refused(context, f"the name in its TLS is not {host}")
-    return TCPLayer(context, ignore=True)
 
 
 def _starts_like_http(data: bytes) -> bool:

@@ -18,6 +18,7 @@ from mitmproxy.proxy import layers, mode_specs
 from redlane.client.questions import Questions
 from redlane.proxy.addon import Judging
 from redlane.proxy.admitting import Admitting
+from redlane.proxy.asking import RequestJudge
 from redlane.proxy.budget import Budget
 from redlane.proxy.channel import Channel
 from redlane.proxy.hooks import Hooks
@@ -78,11 +79,12 @@ class Proxy:
 
     def build(self) -> None:
         """Put everything in its place, in the order in which hooks are to run."""
-        requests = Requests(self._judge, self._resolver, self._current)
+        asked = RequestJudge(self._judge, self._resolver, self._current)
+        requests = Requests(self._judge, asked, self._current)
         responses = Responses(self._judge, self._current)
-        judging = Judging(self._judge, requests, responses, self._current)
+        judging = Judging(self._judge, asked, requests, responses, self._current)
         tunnels = Tunnels(
-            self._judge, requests, self._current, self._hang_up, self._let_idle
+            self._judge, asked, self._current, self._hang_up, self._let_idle
         )
         self._look_again = tunnels.look_again
         addons = (

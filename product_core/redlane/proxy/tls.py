@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from mitmproxy import certs, ctx, http, tls
 from mitmproxy.addons.tlsconfig import TlsConfig
 
+from redlane.proxy.aliases import is_unnamed
 from redlane.proxy.hosts import same_host
 from redlane.proxy.settings import ProxySettings
 
@@ -46,10 +47,15 @@ class Interception(TlsConfig):
         """Serve whom `CONNECT` and the server's name agree on, and nobody else."""
         name = tls_start.context.client.sni
         address = tls_start.context.server.address
-        if address is None or (name and not same_host(name, address[0])):
+        if address is None or not _may_name(name, address[0]):
             _log.info("refused: the name in TLS is not that of CONNECT")
             return  # without a context mitmproxy closes the connection
         super().tls_start_client(tls_start)
+
+
+def _may_name(name: str | None, host: str) -> bool:
+    """Whether it is the name of what `CONNECT` named, or Routing has had it judged."""
+    return not name or same_host(name, host) or is_unnamed(host)
 
 
 class _Store(certs.CertStore):

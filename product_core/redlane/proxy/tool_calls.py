@@ -1,7 +1,7 @@
 """Calls of MCP tools over HTTP (policy format: Contexts, Mcp), whoever sends them."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,13 +16,15 @@ from redlane.contexts.mcp.frames import (
     MessageKind,
     read_frame,
 )
-from redlane.contexts.mcp.over_http import calls_in
+from redlane.contexts.mcp.over_http import begins_as_json, calls_in, may_call
+from redlane.decoding.charsets import as_declared, is_known
 from redlane.errors import ContentError
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
+from redlane.proxy.aliases import aliases_of
 from redlane.proxy.answers import refusal_response
 from redlane.proxy.hosts import is_listed
-from redlane.proxy.judge import QUICK_BYTES, Judge
+from redlane.proxy.judge import QUICK_BYTES, About, Judge
 from redlane.proxy.settings import ProxySettings
 from redlane.wire.answer import Answer
 from redlane.wire.question import Origin
@@ -62,6 +64,8 @@ class ToolCalls:
         asker: Origin,
         text: bytes,
         body: bytes,
+        *,
+        is_whole: bool = True,
         name: str = "",
     ) -> JudgedCalls | None:
         """What becomes of the calls in `body`, which is `text` in UTF-8; None: none.
@@ -69,10 +73,14 @@ class ToolCalls:
         `name` tells it from others of the flow, if there are some.
         """
         try:
+            bodies = _readings(flow.request, text, body)
+            if not is_whole:
+                _check_beginning(flow.request, bodies)
+                return None
             if len(body) <= QUICK_BYTES:
-                frame = calls_in((text, body))
+                frame = calls_in(bodies)
             else:
-                frame = await asyncio.to_thread(calls_in, (text, body))
+                frame = await asyncio.to_thread(calls_in, bodies)
         except MessageError as error:
             return await self._unreadable(flow, asker, text, str(error))
         if frame is None:
@@ -97,7 +105,8 @@ class ToolCalls:
         """Ask about each call by each name of its server, until one is blocked."""
         answer, line = Answer(Decision.ALLOW), frame.line
         where = f"{flow.request.method} {flow.request.url}"
-        for server in self._servers(flow.request):
+        place = f"{flow.request.host.rstrip('.').lower()}:{flow.request.port}"
+        for server in self._servers(flow.request, flow.client_conn.sni):
             now = read_frame(line, in_lines=False)
             made: list[tuple[JsonRpcMessage, bytes]] = []
             for message in filter(is_judged, now.messages):
@@ -108,7 +117,7 @@ class ToolCalls:
                     partial(_Call, content),
                     len(content),
                     (f"MCP server: {server}", where),
-                    request=f"{request}/{message.place or 0}",
+                    about=About(f"{request}/{message.place or 0}", place),
                 )
                 if answer.blocked:
                     return JudgedCalls(answer, now, message)
@@ -128,11 +137,12 @@ class ToolCalls:
             return JudgedCalls(why, frame)
         return JudgedCalls(answer, frame, body=line)
 
-    def _servers(self, request: http.Request) -> Iterator[str]:
-        """Its host, and what `proxy.mcp_servers` calls it."""
-        yield request.host.rstrip(".").lower()
-        for name, host in self._settings().mcp_servers.items():
-            if is_listed(request.host, request.port, (host,)):
+    def _servers(self, request: http.Request, server_name: str | None) -> Iterator[str]:
+        """Its host, what else it calls that, and what `proxy.mcp_servers` does."""
+        ends = ((request.host, request.port), *aliases_of(request, server_name))
+        yield from dict.fromkeys(host.rstrip(".").lower() for host, _ in ends)
+        for name, entry in self._settings().mcp_servers.items():
+            if any(is_listed(host, port, (entry,)) for host, port in ends):
                 yield name
 
 
@@ -147,6 +157,28 @@ class _Call:
     def texts(self) -> tuple[bytes, ...]:
         """No more than the call itself."""
         return (self.data,)
+
+
+def _readings(request: http.Request, text: bytes, body: bytes) -> tuple[bytes, ...]:
+    """A body as its charset has it, as it is, as it came, and as others may read it.
+
+    Servers of requests take codings off or not, and go by a charset or not. Raises
+    MessageError for a charset that nobody here reads.
+    """
+    kind = request.headers.get("content-type", "")
+    if begins_as_json(body) and not is_known(kind):
+        raise MessageError("a message in a charset that is not known")
+    return text, body, request.raw_content or b"", as_declared(body, kind)
+
+
+def _check_beginning(request: http.Request, bodies: Sequence[bytes]) -> None:
+    """Raise MessageError for what may be a call, and is not all seen."""
+    is_streamable = _EVENTS in request.headers.get("accept", "").lower()
+    names = (name.lower() for name in request.headers)
+    is_ours = is_streamable or any(name.startswith("mcp-") for name in names)
+    for body in bodies:
+        if may_call(body) or (is_ours and begins_as_json(body)):
+            raise MessageError("a message that is longer than is judged")
 
 
 def refuse_calls(flow: http.HTTPFlow, calls: JudgedCalls) -> None:

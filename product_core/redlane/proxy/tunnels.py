@@ -12,11 +12,11 @@ from mitmproxy import connection, http
 
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
+from redlane.proxy.asking import RequestJudge
 from redlane.proxy.hosts import is_listed
 from redlane.proxy.judge import Judge
 from redlane.proxy.keeping import ASKER
 from redlane.proxy.leading import is_led
-from redlane.proxy.requests import Requests
 from redlane.proxy.settings import ProxySettings
 from redlane.wire.answer import Answer
 from redlane.wire.question import Origin
@@ -28,11 +28,15 @@ _READ = "HTTPS is read by now (tls.intercept), and this tunnel was opened before
 
 @dataclass(slots=True)
 class _Tunnel:
-    """One that was opened; `is_raw` once it is known that nobody reads it."""
+    """One that was opened; `is_raw` once it is known that nobody reads it.
+
+    `name` is what the client calls the server in TLS, where the `CONNECT` has none.
+    """
 
     flow: http.HTTPFlow
     asker: Origin
     is_raw: bool = False
+    name: str = ""
 
 
 class Tunnels:
@@ -41,18 +45,18 @@ class Tunnels:
     def __init__(
         self,
         judge: Judge,
-        requests: Requests,
+        asked: RequestJudge,
         settings: Callable[[], ProxySettings],
         hang_up: Callable[[str], None],
         let_idle: Callable[[str], None],
     ) -> None:
-        """Ask again by `requests`.
+        """Ask `asked` again.
 
         `hang_up` ends the connection of a client, `let_idle` has it stay however long
         nothing is sent.
         """
         self._judge = judge
-        self._requests = requests
+        self._asked = asked
         self._settings = settings
         self._hang_up = hang_up
         self._let_idle = let_idle
@@ -77,6 +81,15 @@ class Tunnels:
         """Whether a client knows nothing of its tunnel."""
         tunnel = self._open.get(client.id)
         return tunnel is not None and is_led(tunnel.flow)
+
+    async def may_be_called(self, client: connection.Client, name: str) -> bool:
+        """Whether a tunnel passes by a name that `CONNECT` did not have."""
+        tunnel = self._open.get(client.id)
+        if tunnel is None:
+            return False
+        answer = await self._asked.connect_as(tunnel.flow, tunnel.asker, name)
+        tunnel.name = name
+        return not answer.blocked
 
     def is_raw(self, client: connection.Client) -> None:
         """What a client sends through its tunnel is seen by nobody."""
@@ -107,8 +120,9 @@ class Tunnels:
                     self._hang_up(client)
 
     async def _may_stay(self, tunnel: _Tunnel) -> bool:
-        if not await self._requests.may_stay(tunnel.flow, tunnel.asker):
-            return False
+        for name in dict.fromkeys(("", tunnel.name)):
+            if not await self._asked.may_stay(tunnel.flow, tunnel.asker, name):
+                return False
         request, settings = tunnel.flow.request, self._settings()
         passed = is_listed(request.host, request.port, settings.passthrough_hosts)
         if passed or not (settings.intercept and tunnel.is_raw):

@@ -80,11 +80,13 @@ class CalledTool:
     """What is known of the tool of an MCP call besides the call itself.
 
     `server_key` tells its server from others of the same name; `left_out` is why the
-    client was not shown the tool, or "".
+    client was not shown the tool, or "". `place` is where its server is reached by
+    HTTP: `host:port`, or "".
     """
 
     server_key: str
     left_out: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,8 @@ def _origin(document: Document) -> Origin | None:
 def _tool(document: Document) -> CalledTool | None:
     key = _optional(document, "server_key", str)
     left_out = _optional(document, "left_out", str) or ""
-    return None if key is None else CalledTool(key, left_out)
+    place = _optional(document, "place", str) or ""
+    return None if key is None else CalledTool(key, left_out, place)
 
 
 def _recorded(document: Document) -> Recorded:

@@ -67,6 +67,8 @@ TWO_WAYS = {
     "no UTF-8": PLAIN.replace(b'"a"', b'"\xff"'),
     "a line break in a text": PLAIN.replace(b'"a"', b'"a\n"'),
     "a NUL before it": b"\0" + PLAIN,
+    "a number without end": PLAIN.replace(b"1", b"1" * 5000).replace(b"m", b"\\u006d"),
+    "a depth without end": rb'{"\u006dethod":"tools/call","a":' + b"[" * 100_000,
 }
 
 
@@ -76,12 +78,30 @@ def test_what_some_read_as_a_call_and_others_not_is_refused(name: str) -> None:
         calls_in([TWO_WAYS[name]])
 
 
-@pytest.mark.parametrize("bodies", [(b"?", PLAIN), (b"{}", PLAIN), (b"", PLAIN)])
-def test_a_call_in_another_charset_than_is_declared_is_refused(
-    bodies: tuple[bytes, ...],
-) -> None:
+ODD = json.dumps({**CALL, "params": {"name": "Ácme"}}, ensure_ascii=False)
+ELSEWHERE = {
+    "no text": (b"?", PLAIN),
+    "no call": (b"{}", PLAIN),
+    "nothing": (b"", PLAIN),
+    "another name": (ODD.replace("Á", "B").encode(), ODD.encode()),
+    **{
+        f"{codec}, unseen": (b"{}", ODD.encode(codec))
+        for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+    },
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_call_in_another_charset_than_is_declared_is_refused(name: str) -> None:
     with pytest.raises(MessageError):
-        calls_in(bodies)
+        calls_in(ELSEWHERE[name])
+
+
+def test_a_call_in_the_charset_that_is_declared_is_found() -> None:
+    frame = calls_in([ODD.encode(), ODD.encode("utf-16-le")])
+
+    assert frame is not None
+    assert frame.messages[0].params == {"name": "Ácme"}
 
 
 _KEYS = st.sampled_from(["method", "Method", "id", "params", "jsonrpc", "x"])

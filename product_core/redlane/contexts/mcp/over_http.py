@@ -1,7 +1,7 @@
 """Whether the body of an HTTP request calls tools, for whoever might read it so.
 
-Servers differ in what they take for JSON. Where any reading of a body is a call, it has
-to be one for a strict reader as well, or it does not pass.
+Servers differ in what they take for JSON, and in which charset. Where any reading of a
+body is a call, all that are must be the same one, and one for a strict reader.
 """
 
 import json
@@ -12,20 +12,24 @@ from typing import Any
 from redlane.contexts.mcp.calls import is_judged
 from redlane.contexts.mcp.frames import MessageError, MessageFrame, read_frame
 
-__all__ = ["calls_in"]
+__all__ = ["begins_as_json", "calls_in", "may_call"]
 
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]*[\[{]")
 _MAYBE = re.compile(rb"\\u00|tools[\s\0\\]{0,8}/\s{0,8}call", re.IGNORECASE)
 _ROUGHLY = re.compile(
     rb"""method["']?\s{0,8}[:=]\s{0,8}["']?[/\s]{0,8}tools\\?/call""", re.IGNORECASE
 )
+_ESCAPE = re.compile(rb"\\u00([0-7][0-9a-fA-F])")
+_WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 
 
 class _Pairs(list[tuple[str, Any]]):
     """An object with all its fields, those given twice as well."""
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_Pairs, strict=False)
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_int=str, parse_float=str, strict=False
+)
 
 
 def calls_in(bodies: Iterable[bytes]) -> MessageFrame | None:
@@ -34,25 +38,60 @@ def calls_in(bodies: Iterable[bytes]) -> MessageFrame | None:
     `bodies` are the body as whoever declares its charset reads it, which is what
     counts, and as others do. Raises MessageError where that depends on who reads it.
     """
-    first, *others = dict.fromkeys(bodies)
-    if not any(map(_is_call, (first, *others))):
+    first, *others = dict.fromkeys(_readings(bodies))
+    calls = list(filter(_is_call, (first, *others)))
+    if not calls:
         return None
     frame = read_frame(first, in_lines=False)
     if not any(map(is_judged, frame.messages)):
         raise MessageError("a message that some read as a call")
+    for other in calls:
+        if other != first and _differs(other, frame):
+            raise MessageError("a message that is another one in another charset")
     return frame
+
+
+def _differs(body: bytes, frame: MessageFrame) -> bool:
+    other = read_frame(body, in_lines=False)
+    return (other.messages, other.is_batch) != (frame.messages, frame.is_batch)
+
+
+def may_call(beginning: bytes) -> bool:
+    """Whether what begins so, and goes on unseen, looks like a call."""
+    return begins_as_json(beginning) and _is_roughly_call(beginning)
+
+
+def begins_as_json(body: bytes) -> bool:
+    """Whether it may be an object or a list."""
+    return _BEGINS.match(body) is not None
+
+
+def _readings(bodies: Iterable[bytes]) -> Iterator[bytes]:
+    """These bodies, and what those are with characters of two or four bytes."""
+    given = tuple(bodies)
+    yield from given
+    for body in given:
+        if b"\0" in body:
+            for codec in _WIDE:
+                yield body.decode(codec, "replace").encode()
 
 
 def _is_call(body: bytes) -> bool:
     """Whether a lenient reader finds a call at the beginning of a body."""
-    if not _BEGINS.match(body) or not _MAYBE.search(body):
+    if not begins_as_json(body) or not _MAYBE.search(body):
         return False
     text = body.decode("utf-8-sig", "replace").lstrip("\0 \t\r\n\v\f")
     try:
         value, _ = _decoder.raw_decode(text)
     except (ValueError, RecursionError):
-        return _ROUGHLY.search(body) is not None
+        return _is_roughly_call(body)
     return any(map(_is_tools_call, _methods(value)))
+
+
+def _is_roughly_call(body: bytes) -> bool:
+    """Whether somewhere in what is no JSON for us stands a call."""
+    plain = _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()), body)
+    return _ROUGHLY.search(plain) is not None
 
 
 def _methods(value: object) -> Iterator[object]:

@@ -50,7 +50,7 @@ class Front:
         self._memory = Memory(_MOST_BYTES)
         secure = target.scheme == "https"
         self._context = FrontContext(
-            served=Served(name, (target.url,)),
+            served=Served(name, (target.url,), f"{target.host}:{target.port}"),
             target=target,
             tls=ssl.create_default_context() if secure else None,
             sessions=Sessions(lambda: Session(self._loop, self._questions)),
