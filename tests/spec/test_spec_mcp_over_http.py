@@ -160,7 +160,7 @@ def test_policies_know_the_server_by_the_name_that_settings_give_it(
 
 
 UNREADABLE = {
-    "given twice": b'{"method":"ping","method":"tools/call","id":1}',
+    "given twice": b'{"method":"ping","method":"tools/call","jsonrpc":"2.0"}',
     "another case": b'{"Method":"tools/call","id":1,"params":{"name":"drop"}}',
     "something behind": b'{"method":"tools/call","id":1,"params":{"name":"a"}} {',
     "cut off": b'{"id":1, "method": "tools/call", "params":',

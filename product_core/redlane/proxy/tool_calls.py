@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from mitmproxy import http
 
@@ -31,8 +32,11 @@ from redlane.wire.question import Origin
 
 __all__ = ["JudgedCalls", "ToolCalls", "refuse_calls"]
 
+Made = TypeVar("Made")
+
 _EVENTS = "text/event-stream"
 _REPEATED = "mcp-param-"
+_JSON = ("", "application/json", "application/json-rpc")
 _OK, _ACCEPTED, _MALFORMED, _FORBIDDEN = 200, 202, 400, 403
 
 
@@ -77,10 +81,8 @@ class ToolCalls:
             if not is_whole:
                 _check_beginning(flow.request, bodies)
                 return None
-            if len(body) <= QUICK_BYTES:
-                frame = calls_in(bodies)
-            else:
-                frame = await asyncio.to_thread(calls_in, bodies)
+            read = partial(calls_in, bodies, is_json=_is_json(flow.request))
+            frame = await _in_time(max(map(len, bodies)), read)
         except MessageError as error:
             return await self._unreadable(flow, asker, text, str(error))
         if frame is None:
@@ -103,39 +105,50 @@ class ToolCalls:
         self, flow: http.HTTPFlow, asker: Origin, frame: MessageFrame, request: str
     ) -> JudgedCalls:
         """Ask about each call by each name of its server, until one is blocked."""
-        answer, line = Answer(Decision.ALLOW), frame.line
-        where = f"{flow.request.method} {flow.request.url}"
-        place = f"{flow.request.host.rstrip('.').lower()}:{flow.request.port}"
+        answer, now = Answer(Decision.ALLOW), frame
         for server in self._servers(flow.request, flow.client_conn.sni):
-            now = read_frame(line, in_lines=False)
             made: list[tuple[JsonRpcMessage, bytes]] = []
             for message in filter(is_judged, now.messages):
-                content = content_of(message, server)
-                answer = await self._judge.judge(
-                    asker,
-                    Context.MCP,
-                    partial(_Call, content),
-                    len(content),
-                    (f"MCP server: {server}", where),
-                    about=About(f"{request}/{message.place or 0}", place),
-                )
+                answer = await self._ask(flow, asker, now, message, server, request)
                 if answer.blocked:
                     return JudgedCalls(answer, now, message)
                 if answer.content is not None:
                     made.append((message, answer.content))
             try:
-                line = rewritten(now, made) if made else line
-            except ContentError as error:
+                now = await _in_time(len(now.line), partial(_rewritten, now, made))
+            except (ContentError, MessageError) as error:
                 why = Answer(Decision.BLOCK, str(error), event=answer.event)
                 return JudgedCalls(why, now)
-        if line == frame.line:
+        if now is frame:
             return JudgedCalls(answer, frame)
         if any(name.lower().startswith(_REPEATED) for name in flow.request.headers):
             why = Answer(
                 Decision.BLOCK, "the call was rewritten, and a header repeats it"
             )
             return JudgedCalls(why, frame)
-        return JudgedCalls(answer, frame, body=line)
+        return JudgedCalls(answer, frame, body=now.line)
+
+    async def _ask(
+        self,
+        flow: http.HTTPFlow,
+        asker: Origin,
+        frame: MessageFrame,
+        message: JsonRpcMessage,
+        server: str,
+        request: str,
+    ) -> Answer:
+        """What becomes of one call, by one name of its server."""
+        host = flow.request.host.rstrip(".").lower()
+        return await self._judge.judge(
+            asker,
+            Context.MCP,
+            lambda: _Call(content_of(message, server)),
+            len(frame.line),
+            (f"MCP server: {server}", f"{flow.request.method} {flow.request.url}"),
+            about=About(
+                f"{request}/{message.place or 0}", f"{host}:{flow.request.port}"
+            ),
+        )
 
     def _servers(self, request: http.Request, server_name: str | None) -> Iterator[str]:
         """Its host, what else it calls that, and what `proxy.mcp_servers` does."""
@@ -159,6 +172,18 @@ class _Call:
         return (self.data,)
 
 
+async def _in_time(size: int, function: Callable[[], Made]) -> Made:
+    """What a function makes of so many bytes, in a thread where that takes time."""
+    return function() if size <= QUICK_BYTES else await asyncio.to_thread(function)
+
+
+def _rewritten(
+    frame: MessageFrame, made: Sequence[tuple[JsonRpcMessage, bytes]]
+) -> MessageFrame:
+    """A frame with other calls; raises ContentError when that cannot be."""
+    return read_frame(rewritten(frame, made), in_lines=False) if made else frame
+
+
 def _readings(request: http.Request, text: bytes, body: bytes) -> tuple[bytes, ...]:
     """A body as its charset has it, as it is, as it came, and as others may read it.
 
@@ -171,8 +196,16 @@ def _readings(request: http.Request, text: bytes, body: bytes) -> tuple[bytes, .
     return text, body, request.raw_content or b"", as_declared(body, kind)
 
 
+def _is_json(request: http.Request) -> bool:
+    """Whether servers may read a body as JSON, whatever it is."""
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    return kind.strip().lower() in _JSON
+
+
 def _check_beginning(request: http.Request, bodies: Sequence[bytes]) -> None:
     """Raise MessageError for what may be a call, and is not all seen."""
+    if not _is_json(request):
+        return
     is_streamable = _EVENTS in request.headers.get("accept", "").lower()
     names = (name.lower() for name in request.headers)
     is_ours = is_streamable or any(name.startswith("mcp-") for name in names)

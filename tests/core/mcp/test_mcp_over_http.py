@@ -42,6 +42,8 @@ NONE = {
     "broken, and no call": b'{"a": tools/call}',
     "lines of logs": b'{"log":"tools/call"}\n{"method":"tools/call"}\n',
     "a number": b"[1, 2]",
+    "a record of a call": b'{"method":"tools/call","count":5}',
+    "a record of an answer": b'{"method":"tools/call","result":{}}',
     "nested deeply": b"[" * 100_000 + b'"tools/call"',
 }
 
@@ -78,6 +80,23 @@ def test_what_some_read_as_a_call_and_others_not_is_refused(name: str) -> None:
         calls_in([TWO_WAYS[name]])
 
 
+TOLD = {
+    "lines of messages": PLAIN + b"\n" + PLAIN,
+    "a log": b"[2026-11-29] INFO method=tools/call",
+    "a page": b'[![CI](a)](b)\n```{"jsonrpc": "2.0", "method": "tools/call"}```',
+    "settings": b'[server]\nmethod = "tools/call"',
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_not_called_json_and_is_none_is_no_call(name: str) -> None:
+    assert calls_in([TOLD[name]], is_json=False) is None
+
+
+def test_what_is_not_called_json_and_is_a_call_is_one() -> None:
+    assert calls_in([PLAIN + b"\n"], is_json=False) is not None
+
+
 ODD = json.dumps({**CALL, "params": {"name": "Ácme"}}, ensure_ascii=False)
 ELSEWHERE = {
     "no text": (b"?", PLAIN),
@@ -104,7 +123,7 @@ def test_a_call_in_the_charset_that_is_declared_is_found() -> None:
     assert frame.messages[0].params == {"name": "Ácme"}
 
 
-_KEYS = st.sampled_from(["method", "Method", "id", "params", "jsonrpc", "x"])
+_KEYS = st.sampled_from(["method", "Method", "id", "params", "JSONRPC", "x"])
 _VALUES = st.sampled_from(["tools/call", "ping", " tools/call", "TOOLS/CALL", 1, None])
 
 
@@ -117,8 +136,9 @@ def test_no_call_passes_for_none(
     lenient = {
         str(value).strip().lower() for key, value in pairs if key.lower() == "method"
     }
+    is_message = any(key.lower() in {"params", "jsonrpc"} for key, _ in pairs)
     try:
         found = calls_in([body.encode()])
     except MessageError:
         return
-    assert (found is not None) == ("tools/call" in lenient)
+    assert (found is not None) == (is_message and "tools/call" in lenient)

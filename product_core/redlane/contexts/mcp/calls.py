@@ -39,16 +39,16 @@ def rewritten(
     else stays byte for byte. Raises ContentError when that cannot be put in.
     """
     text = frame.line.decode()
+    starts = [start for start, _ in elements(text)] if frame.is_batch else [0]
     made, done = [], 0
     for message, content in sorted(contents, key=lambda each: each[0].place or 0):
-        start, end = _arguments(text, message.place)
+        start, end = _arguments(text, starts[message.place or 0])
         made += [text[done:start], _put(text[start:end], message, content)]
         done = end
     return "".join((*made, text[done:])).encode()
 
 
-def _arguments(text: str, place: int | None) -> tuple[int, int]:
-    start = 0 if place is None else list(elements(text))[place][0]
+def _arguments(text: str, start: int) -> tuple[int, int]:
     end = start
     for wanted in _ARGUMENTS:
         found = dict(fields(text, start)).get(wanted)

@@ -19,6 +19,9 @@ _MAYBE = re.compile(rb"\\u00|tools[\s\0\\]{0,8}/\s{0,8}call", re.IGNORECASE)
 _ROUGHLY = re.compile(
     rb"""method["']?\s{0,8}[:=]\s{0,8}["']?[/\s]{0,8}tools\\?/call""", re.IGNORECASE
 )
+_CALLING = frozenset({"jsonrpc", "params"})
+"""What a call has besides its method, or no server takes it for one."""
+
 _ESCAPE = re.compile(rb"\\u00([0-7][0-9a-fA-F])")
 _WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 
@@ -32,14 +35,16 @@ _decoder = json.JSONDecoder(
 )
 
 
-def calls_in(bodies: Iterable[bytes]) -> MessageFrame | None:
+def calls_in(bodies: Iterable[bytes], *, is_json: bool = True) -> MessageFrame | None:
     """The message or batch that one body is, if tools are called in it, or None.
 
     `bodies` are the body as whoever declares its charset reads it, which is what
-    counts, and as others do. Raises MessageError where that depends on who reads it.
+    counts, and as others do. What is not called JSON (`is_json`) is read as that by
+    few, and by nobody where it is none. Raises MessageError where it depends on who
+    reads it.
     """
     first, *others = dict.fromkeys(_readings(bodies))
-    calls = list(filter(_is_call, (first, *others)))
+    calls = [each for each in (first, *others) if _is_call(each, is_json=is_json)]
     if not calls:
         return None
     frame = read_frame(first, in_lines=False)
@@ -76,16 +81,19 @@ def _readings(bodies: Iterable[bytes]) -> Iterator[bytes]:
                 yield body.decode(codec, "replace").encode()
 
 
-def _is_call(body: bytes) -> bool:
+def _is_call(body: bytes, *, is_json: bool) -> bool:
     """Whether a lenient reader finds a call at the beginning of a body."""
     if not begins_as_json(body) or not _MAYBE.search(body):
         return False
     text = body.decode("utf-8-sig", "replace").lstrip("\0 \t\r\n\v\f")
     try:
-        value, _ = _decoder.raw_decode(text)
-    except (ValueError, RecursionError):
+        value, end = _decoder.raw_decode(text)
+    except ValueError:
+        return is_json and _is_roughly_call(body)
+    except RecursionError:
         return _is_roughly_call(body)
-    return any(map(_is_tools_call, _methods(value)))
+    is_all = is_json or not text[end:].strip("\0 \t\r\n\v\f")
+    return is_all and any(map(_is_call_message, _messages(value)))
 
 
 def _is_roughly_call(body: bytes) -> bool:
@@ -94,13 +102,18 @@ def _is_roughly_call(body: bytes) -> bool:
     return _ROUGHLY.search(plain) is not None
 
 
-def _methods(value: object) -> Iterator[object]:
-    """What the messages of a document have for a method, each that they have."""
-    messages = [value] if isinstance(value, _Pairs) else value
-    if isinstance(messages, list):
-        for message in messages:
-            if isinstance(message, _Pairs):
-                yield from (v for k, v in message if k.casefold() == "method")
+def _messages(value: object) -> Iterator[_Pairs]:
+    """The objects that a document is, or that it lists."""
+    listed = [value] if isinstance(value, _Pairs) else value
+    if isinstance(listed, list):
+        yield from (each for each in listed if isinstance(each, _Pairs))
+
+
+def _is_call_message(message: _Pairs) -> bool:
+    """Whether an object calls a tool for anybody, and does not tell of a call."""
+    names = {name.casefold() for name, _ in message}
+    methods = (value for name, value in message if name.casefold() == "method")
+    return not names.isdisjoint(_CALLING) and any(map(_is_tools_call, methods))
 
 
 def _is_tools_call(method: object) -> bool:
