@@ -64,10 +64,10 @@ def test_an_allowed_call_passes_as_it_is(lab: Proxied, scheme: str) -> None:
 
     assert (answer.status, answer.body) == (200, body)
     host = urlsplit(url).hostname
-    servers = [host, "notes"] if host == "localhost" else [host]
     events = lab.events(f"passes-by-{scheme}.", "Mcp")
-    assert [each["verdict"] for each in events] == ["ALLOW"] * len(servers)
-    assert [json.loads(each["content"])["server"] for each in events] == servers
+    assert {each["verdict"] for each in events} == {"ALLOW"}
+    servers = {json.loads(each["content"])["server"] for each in events}
+    assert {host, "localhost", "notes"} <= servers
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -145,8 +145,12 @@ def test_a_modify_never_leaves_the_old_argument_in_a_header(lab: Proxied) -> Non
     assert lab.origin.reached("repeated") == []
 
 
-def test_policies_know_the_server_by_its_host(lab: Proxied) -> None:
-    answer = post(lab.agent("near"), f"{lab.https}/mirror", call(1, "keep"))
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1", "2130706433"])
+def test_policies_know_the_server_by_its_host_however_it_is_written(
+    lab: Proxied, host: str
+) -> None:
+    url = lab.http.replace("127.0.0.1", host)
+    answer = post(lab.agent("near"), f"{url}/mirror", call(1, "keep"))
 
     assert answer.json["error"]["data"]["policy"] == "here"
 
@@ -186,6 +190,14 @@ OTHERWISE = {
     "UTF-7": (
         DROP.replace(b'"tools', b'"+AHQ-ools'),
         {"content-type": "application/json; charset=utf-7"},
+    ),
+    "two charsets": (
+        DROP.replace(b'"tools', b'"+AHQ-ools'),
+        {"content-type": "application/json; xcharset=a; charset=utf-8; charset=utf-7"},
+    ),
+    "a form": (
+        b"jsonrpc=2.0&id=1&method=tools%2Fcall&params%5Bname%5D=drop",
+        {"content-type": 'application/x-www-form-urlencoded; x="application/json"'},
     ),
     "a charset that nobody knows": (
         DROP.replace(b'"tools', b'"&AHQ-ools'),

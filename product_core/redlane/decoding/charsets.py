@@ -66,6 +66,7 @@ _NEVER_READ = frozenset({"idna", "punycode", "undefined"})
 
 _WIDE = tuple(_BY_MARK)
 _PARAMETER = re.compile(r"""charset\s*=\s*["']?\s*([^\s;"',]{1,40})""", re.IGNORECASE)
+_PARAMETERS = re.compile(r""";\s*([^\s;="]+)\s*=\s*("[^"]*"|'[^']*'|[^\s;,"]*)""")
 _META = re.compile(rb"""<meta[^>]{1,300}?charset\s*=\s*["']?\s*([a-z0-9_:-]{1,40})""")
 _META_WITHIN = 4_096
 _SAMPLE = 4_096
@@ -127,6 +128,9 @@ def as_declared(data: bytes, content_type: str) -> bytes:
 
 def is_known(content_type: str) -> bool:
     """Whether a `Content-Type` names no charset, or one that can be read here."""
+    all_named = set(_charsets_of(content_type))
+    if len(all_named) > 1:
+        return False
     named = charset_of(content_type)
     if named is None or named in _CODECS:
         return True
@@ -139,8 +143,20 @@ def is_known(content_type: str) -> bool:
 
 def charset_of(content_type: str) -> str | None:
     """The charset that a `Content-Type` names, in lower case."""
-    found = _PARAMETER.search(content_type)
-    return found[1].lower() if found else None
+    return next(iter(_charsets_of(content_type)), None)
+
+
+def _charsets_of(content_type: str) -> tuple[str, ...]:
+    """All charsets that it names: the first is what most readers take, others the last.
+
+    Of what has not the form of parameters, whatever looks like one.
+    """
+    found = _PARAMETERS.findall(content_type)
+    named = [value for name, value in found if name.lower() == "charset"]
+    loose = _PARAMETER.search(content_type)
+    if not named and loose is not None:
+        named = [loose[1]]
+    return tuple(each.strip("\"' \t").lower() for each in named)
 
 
 def _declared(data: bytes, content_type: str) -> str | None:

@@ -5,12 +5,11 @@ Who connects to an address may have the name from elsewhere: of `/etc/hosts`, of
 """
 
 import re
-from ipaddress import ip_address
 
 from mitmproxy import http
 
 from redlane.proxy.hosts import Endpoint, parse_authority, same_host
-from redlane.proxy.settings import plain_address
+from redlane.proxy.settings import is_loopback, plain_address
 
 __all__ = ["aliases_of", "may_be_named", "url_as"]
 
@@ -20,11 +19,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 def is_unnamed(host: str) -> bool:
     """Whether it is the address of another machine: a name for it is no second one."""
-    plain = plain_address(host.strip("[]"))
-    if plain is None:
-        return False
-    address = ip_address(plain)
-    return not (address.is_loopback or address.is_unspecified)
+    address = plain_address(host.strip("[]"))
+    return address is not None and not is_loopback(address)
 
 
 def may_be_named(request: http.Request) -> bool:

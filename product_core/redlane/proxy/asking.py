@@ -41,6 +41,11 @@ class RequestJudge:
         self._resolver = resolver
         self._settings = settings
 
+    def addresses(self, asker: Origin, request: http.Request) -> tuple[str, ...]:
+        """Where a request that may leave leads."""
+        end = request.host, request.port
+        return addresses_of(self._resolver.allowed(asker.connection, *end))
+
     def gone(self, connection: str) -> None:
         """A client's connection has ended."""
         self._resolver.forget(connection)

@@ -40,7 +40,7 @@ class Requests:
         self._judge = judge
         self._asked = asked
         self._settings = settings
-        self._calls = ToolCalls(judge, settings)
+        self._calls = ToolCalls(judge, asked, settings)
 
     async def whole(self, flow: http.HTTPFlow, asker: Origin) -> None:
         """Judge a request whose body is all there."""

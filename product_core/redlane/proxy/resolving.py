@@ -15,7 +15,7 @@ from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
-from redlane.proxy.settings import plain_address
+from redlane.proxy.settings import is_loopback, plain_address
 
 __all__ = [
     "Found",
@@ -53,7 +53,7 @@ def is_of_this_machine(address: str) -> bool:
     if plain is None:
         return False
     found = ip_address(plain)
-    if found.is_loopback or found.is_unspecified:
+    if is_loopback(plain):
         return True
     family = socket.AF_INET6 if found.version == 6 else socket.AF_INET  # noqa: PLR2004
     with socket.socket(family, socket.SOCK_DGRAM) as probe:

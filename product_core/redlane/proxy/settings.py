@@ -6,7 +6,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
-__all__ = ["InboundSettings", "ProxySettings", "plain_address"]
+__all__ = ["InboundSettings", "ProxySettings", "is_loopback", "plain_address"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,16 @@ class ProxySettings:
         plain = plain_address(address) if hosts else None
         if plain is None:
             return address.rstrip(".").casefold() in hosts
-        found = ip_address(plain)
-        is_here = found.is_loopback or found.is_unspecified
-        return is_here or plain in map(plain_address, hosts)
+        return is_loopback(plain) or plain in map(plain_address, hosts)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether it is this machine's, and no other's, however it is written."""
+    plain = plain_address(address)
+    if plain is None:
+        return False
+    found = ip_address(plain)
+    return found.is_loopback or found.is_unspecified
 
 
 @lru_cache(maxsize=1024)

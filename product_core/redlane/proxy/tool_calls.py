@@ -1,6 +1,7 @@
 """Calls of MCP tools over HTTP (policy format: Contexts, Mcp), whoever sends them."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,9 +25,10 @@ from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.proxy.aliases import aliases_of
 from redlane.proxy.answers import refusal_response
+from redlane.proxy.asking import RequestJudge
 from redlane.proxy.hosts import is_listed
 from redlane.proxy.judge import QUICK_BYTES, About, Judge
-from redlane.proxy.settings import ProxySettings
+from redlane.proxy.settings import ProxySettings, is_loopback, plain_address
 from redlane.wire.answer import Answer
 from redlane.wire.question import Origin
 
@@ -36,7 +38,8 @@ Made = TypeVar("Made")
 
 _EVENTS = "text/event-stream"
 _REPEATED = "mcp-param-"
-_JSON = ("", "application/json", "application/json-rpc")
+_JSON = re.compile(r"application/(?:[\w.-]+\+)?json(?:-rpc)?(?![\w-])", re.IGNORECASE)
+_FORM = "application/x-www-form-urlencoded"
 _OK, _ACCEPTED, _MALFORMED, _FORBIDDEN = 200, 202, 400, 403
 
 
@@ -57,9 +60,12 @@ class JudgedCalls:
 class ToolCalls:
     """Judges calls by the names that settings give their server, and by its host."""
 
-    def __init__(self, judge: Judge, settings: Callable[[], ProxySettings]) -> None:
-        """Ask `judge`."""
+    def __init__(
+        self, judge: Judge, asked: RequestJudge, settings: Callable[[], ProxySettings]
+    ) -> None:
+        """Ask `judge`; `asked` knows where requests lead."""
         self._judge = judge
+        self._asked = asked
         self._settings = settings
 
     async def judged(
@@ -106,7 +112,7 @@ class ToolCalls:
     ) -> JudgedCalls:
         """Ask about each call by each name of its server, until one is blocked."""
         answer, now = Answer(Decision.ALLOW), frame
-        for server in self._servers(flow.request, flow.client_conn.sni):
+        for server in self._servers(flow, asker):
             made: list[tuple[JsonRpcMessage, bytes]] = []
             for message in filter(is_judged, now.messages):
                 answer = await self._ask(flow, asker, now, message, server, request)
@@ -150,13 +156,24 @@ class ToolCalls:
             ),
         )
 
-    def _servers(self, request: http.Request, server_name: str | None) -> Iterator[str]:
+    def _servers(self, flow: http.HTTPFlow, asker: Origin) -> Iterator[str]:
         """Its host, what else it calls that, and what `proxy.mcp_servers` does."""
-        ends = ((request.host, request.port), *aliases_of(request, server_name))
+        request = flow.request
+        ends = [
+            (request.host, request.port),
+            *aliases_of(request, flow.client_conn.sni),
+            *((each, request.port) for each in self._near(request, asker)),
+        ]
         yield from dict.fromkeys(host.rstrip(".").lower() for host, _ in ends)
         for name, entry in self._settings().mcp_servers.items():
             if any(is_listed(host, port, (entry,)) for host, port in ends):
                 yield name
+
+    def _near(self, request: http.Request, asker: Origin) -> Iterator[str]:
+        """What else a server on this machine is called: it has many names."""
+        for address in self._asked.addresses(asker, request):
+            if is_loopback(address):
+                yield from ("localhost", plain_address(address) or address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +210,15 @@ def _readings(request: http.Request, text: bytes, body: bytes) -> tuple[bytes, .
     kind = request.headers.get("content-type", "")
     if begins_as_json(body) and not is_known(kind):
         raise MessageError("a message in a charset that is not known")
+    if kind.strip().lower().startswith(_FORM) and _is_json(request):
+        raise MessageError("a message that is a form and JSON at once")
     return text, body, request.raw_content or b"", as_declared(body, kind)
 
 
 def _is_json(request: http.Request) -> bool:
     """Whether servers may read a body as JSON, whatever it is."""
-    kind = request.headers.get("content-type", "").partition(";")[0]
-    return kind.strip().lower() in _JSON
+    kind = request.headers.get("content-type", "").strip()
+    return not kind or _JSON.search(kind) is not None
 
 
 def _check_beginning(request: http.Request, bodies: Sequence[bytes]) -> None:

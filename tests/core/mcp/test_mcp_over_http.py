@@ -70,6 +70,8 @@ TWO_WAYS = {
     "a line break in a text": PLAIN.replace(b'"a"', b'"a\n"'),
     "a NUL before it": b"\0" + PLAIN,
     "a number without end": PLAIN.replace(b"1", b"1" * 5000).replace(b"m", b"\\u006d"),
+    "a depth, and much space": b'{"method": %b "tools/call","a":' % (b" " * 99)
+    + b"[" * 100_000,
     "a depth without end": rb'{"\u006dethod":"tools/call","a":' + b"[" * 100_000,
 }
 

@@ -44,6 +44,7 @@ _HALF = re.compile(
 )
 _QUOTED = re.compile(r""" ?(?:'.*'|".*")""", re.DOTALL)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BACKSLASH = rb"\\"
 _FIELDS = ENVELOPE | {"params", "result", "error"}
 _JUDGED = frozenset({"tools/call", "tools/list"})
 _LONGEST_MISSPELT = 64
@@ -120,7 +121,7 @@ def read_frame(line: bytes, *, in_lines: bool = True) -> MessageFrame:
     if in_lines and b"\r" in line:
         # Some readers end a line there, and would find other messages than we do.
         raise MessageError("a message with a line break inside")
-    line = _HALF.sub(_whole, line) if _MAYBE_HALF.search(line) else line
+    line = _without_halves(line) if _MAYBE_HALF.search(line) else line
     try:
         value = parse_json(line)
     except JsonError as error:
@@ -135,6 +136,18 @@ def read_frame(line: bytes, *, in_lines: bool = True) -> MessageFrame:
         raise MessageError(f"a batch of more than {_MOST_MESSAGES} messages")
     messages = tuple(_message(each, place) for place, each in enumerate(value))
     return MessageFrame(line, messages, is_batch=True)
+
+
+def _without_halves(line: bytes) -> bytes:
+    """A line without halves of characters.
+
+    What stands between two backslashes that are one is looked at where it has some: a
+    line may have millions of those.
+    """
+    return _BACKSLASH.join(
+        _HALF.sub(_whole, each) if b"\\" in each else each
+        for each in line.split(_BACKSLASH)
+    )
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:

@@ -16,9 +16,7 @@ __all__ = ["begins_as_json", "calls_in", "may_call"]
 
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]*[\[{]")
 _MAYBE = re.compile(rb"\\u00|tools[\s\0\\]{0,8}/\s{0,8}call", re.IGNORECASE)
-_ROUGHLY = re.compile(
-    rb"""method["']?\s{0,8}[:=]\s{0,8}["']?[/\s]{0,8}tools\\?/call""", re.IGNORECASE
-)
+_ROUGHLY = re.compile(rb"""method["'\s]*[:=][/"'\s]*tools\\?/call""", re.IGNORECASE)
 _CALLING = frozenset({"jsonrpc", "params"})
 """What a call has besides its method, or no server takes it for one."""
 
