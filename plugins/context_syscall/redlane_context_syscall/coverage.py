@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from redlane.api import Coverage, Enforcement
+from redlane_context_syscall.bpf import NOTIFY
 from redlane_context_syscall.filter_rules import EXACT, closed
 from redlane_context_syscall.hot import is_built
 from redlane_context_syscall.kernel.features import Features
@@ -14,6 +15,7 @@ _OPENS = frozenset({"open", "openat", "creat"})
 _ANSWERED = frozenset({"open", "openat"})
 _SLOWLY = "more slowly than it could be: the compiled extension is not installed"
 _EMULATED = "done by the supervisor in the caller's place"
+_SECOND_NAMES = "its role lets programs mount, which gives files other paths"
 _JUDGED = "judged, then left to the kernel"
 
 
@@ -31,10 +33,19 @@ def coverage(
     """
     exact = frozenset({*EXACT, "bind"} if places else EXACT)
     always = {
-        each.call for each in closed(namespaces=namespaces) if not each.when
+        each.call
+        for each in closed(namespaces=namespaces)
+        if not each.when and each.becomes != NOTIFY
     } - set(EXACT)
     return tuple(
-        _of(name, features, exact, by_path=by_path, refused=name in always)
+        _of(
+            name,
+            features,
+            exact,
+            by_path=by_path,
+            refused=name in always,
+            mounts=namespaces,
+        )
         for name, by_path in sorted(named.items())
     )
 
@@ -46,6 +57,7 @@ def _of(
     *,
     by_path: bool,
     refused: bool,
+    mounts: bool,
 ) -> Coverage:
     lacking = _lacking(name, features, by_path=by_path and not refused)
     if lacking:
@@ -54,6 +66,8 @@ def _of(
         return Coverage(name, Enforcement.EXACT, "refused in every session")
     if not by_path:
         return Coverage(name, Enforcement.EXACT, "judged by name alone")
+    if name in exact and mounts:
+        return Coverage(name, Enforcement.ADVISORY, _EMULATED, _SECOND_NAMES)
     if name in exact:
         return _of_exact(name, features)
     reason = "its memory is read once more by the kernel"

@@ -71,7 +71,7 @@ def _attempt(request: Request, where: DirectoryEntry) -> Answer | DirectoryEntry
         # In a sticky directory it is opened with O_CREAT, and may be made after all.
         is_directory = stat.S_ISDIR(found.status.st_mode)
         is_new = _is_sticky(where)
-        request.check(where.canonical, is_new=is_new, fails=is_directory)
+        request.check(where.canonical, found.status, is_new=is_new, fails=is_directory)
         return _open_found(request, where, found)
     finally:
         found.close()
@@ -174,7 +174,7 @@ def _open_through_proc(request: Request, where: DirectoryEntry) -> Answer:
     """Open what a link in /proc stands for: it is there, so nothing is made."""
     found = request.resolved(lambda: pin_at(request.target, where.parent, where.name))
     try:
-        request.check(found.canonical)
+        request.check(found.canonical, found.status)
         if request.flags & os.O_TRUNC and stat.S_ISREG(found.status.st_mode):
             request.make_room()
         return request.answer(open_pinned(request, found))

@@ -12,6 +12,7 @@ from typing import NoReturn
 from redlane.api import Judge, Ruling, SystemCall
 from redlane_context_syscall.adopting import lifted
 from redlane_context_syscall.kernel.listener import Notification
+from redlane_context_syscall.mounts import Mounts
 from redlane_context_syscall.processes import Described
 
 __all__ = ["Candidates", "Decisions"]
@@ -159,7 +160,10 @@ class Decisions:
         """The call as judges and events see it."""
         tell = (self._describe, self._program)
         details = _Details(*tell, notification, self._session)
-        return SystemCall(name, _texts(candidates), details, _texts(changed))
+        mounts = Mounts.read("thread-self")
+        others = [o for each in candidates if each for o in mounts.others(each)]
+        seen = tuple(dict.fromkeys((*candidates, *others)))
+        return SystemCall(name, _texts(seen), details, _texts(changed))
 
 
 def _texts(paths: Candidates) -> tuple[str | None, ...]:

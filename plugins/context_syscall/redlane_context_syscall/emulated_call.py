@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from errno import EEXIST
+from errno import EEXIST, EFAULT
 from typing import NoReturn, Protocol
 
 from redlane_context_syscall.adopting import UnfaithfulError, adopted
@@ -59,7 +59,8 @@ class EmulatedCall:
         except PermissionError:
             self.refuse("its memory is closed to the supervisor")
         except OSError as error:
-            self.literals += (None,)
+            if error.errno == EFAULT:  # what is too long was read, and is no path
+                self.literals += (None,)
             return error
         self.literals += (path,)
         return path
@@ -183,8 +184,10 @@ class EmulatedCall:
             self.refuse(reason)
         found: list[bytes | None] = []
         for directory, path, follow in paths:
-            if isinstance(path, bytes):
-                found += candidates_abroad(self.target, directory, path, follow=follow)
+            if isinstance(path, OSError):  # the kernel would read it once more
+                self.check()
+                raise path
+            found += candidates_abroad(self.target, directory, path, follow=follow)
         self.check(*found, changed=tuple(found))
         return GO_ON
 

@@ -92,17 +92,24 @@ _CLOSED: Mapping[str, str] = MappingProxyType(
 _MOUNTING: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
-            (
-                *("mount", "umount2", "open_tree", "open_tree_attr", "move_mount"),
-                *("fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr"),
-                "pivot_root",
-            ),
+            ("mount", "umount2", "pivot_root"),
             "gives files other paths than policies know",
         ),
         "setns": "paths mean other files in another namespace",
     }
 )
 """Closed, or asked about for a role that may enter namespaces."""
+
+_BY_DESCRIPTOR: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(
+        (
+            *("open_tree", "open_tree_attr", "move_mount"),
+            *("fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr"),
+        ),
+        "files of a mount that is nowhere have no paths; programs fall back on mount",
+    )
+)
+"""Closed, or as if there were none for a role that may enter namespaces."""
 
 _CREDENTIALS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
@@ -208,15 +215,6 @@ _IN_PART: tuple[FilterRule, ...] = (
         "has the kernel send signals; whereto is in memory",
         (_is(1, _SET_OWNER_EX),),
     ),
-    *(
-        FilterRule(
-            name,
-            _REFUSED,
-            "a second node of a device goes past policies on the first",
-            (Condition(argument, _DEVICES, mask=_KIND),),
-        )
-        for name, argument in (("mknod", 1), ("mknodat", 2))
-    ),
 )
 
 _SOME_PROCESS = (Condition(0, (0,), negated=True),)  # none is who calls
@@ -266,6 +264,7 @@ def closed(*, namespaces: bool = False) -> Iterator[FilterRule]:
         (_SANDBOXES, _SWITCHED_OFF),
         (_CLOSED, _REFUSED),
         (_MOUNTING, NOTIFY if namespaces else _REFUSED),
+        (_BY_DESCRIPTOR, _ABSENT if namespaces else _REFUSED),
     ):
         for name, why in table.items():
             yield FilterRule(name, becomes, why)

@@ -7,6 +7,7 @@ reads its path once more, so this is advisory (policy format: Syscall policy rul
 import os
 
 from redlane_context_syscall.kernel.system import RESOLVE_IN_ROOT, openat2
+from redlane_context_syscall.mounts import Mounts
 from redlane_context_syscall.target import Target
 
 __all__ = ["candidates_abroad"]
@@ -21,9 +22,16 @@ def candidates_abroad(
     try:
         root = target.look("root")
         try:
-            return path, _resolved(target, root, dirfd, path, follow=follow)
+            seen = _resolved(target, root, dirfd, path, follow=follow)
+            ours = Mounts.read("thread-self")
+            if seen is None or not target.has_other_mounts():
+                return path, seen, *(ours.others(seen) if seen else ())
+            place = Mounts.read(target.thread).place(seen)
+            return path, seen, *(() if place is None else ours.names(*place))
         finally:
             os.close(root)
+    except (FileNotFoundError, NotADirectoryError):
+        return (path,)  # it leads nowhere, and fails in the kernel as well
     except OSError:
         return path, None
 

@@ -28,8 +28,8 @@ from redlane_context_syscall.watch import Quick, Watch
 
 __all__ = ["Loop", "Source"]
 
-_MOST_THREADS = 1024
-_STACK_BYTES = 1024 * 1024
+_MOST_THREADS = 32_768
+_STACK_BYTES = 256 * 1024
 
 _log = logging.getLogger(__name__)
 

@@ -50,7 +50,7 @@ class Making:
         kinds = {
             ("mkdir", "mkdirat"): _mkdir,
             ("mknod", "mknodat"): _mknod,
-            ("symlink", "symlinkat"): _symlink,
+            ("symlink", "symlinkat"): None,
         }
         return {
             name: partial(self._answer, name, make)
@@ -58,12 +58,15 @@ class Making:
             for name in names
         }
 
-    def _answer(self, name: str, make: Make, notification: Notification) -> Answer:
-        """Pin where the name is to be, and have it made."""
+    def _answer(
+        self, name: str, make: Make | None, notification: Notification
+    ) -> Answer:
+        """Pin where the name is to be, and make it; without `make` a link."""
         call = self._calls.begin(notification, name)
         link = arguments_of(name)[-1]
         at = link.directory
         directory = notification.args[at] if at >= 0 else AT_FDCWD
+        told = _text_of_link(call) if make is None else b""
         path = call.read(notification.args[link.pointer])
         left = call.left((directory, path, False))
         if left is not None:
@@ -71,7 +74,10 @@ class Making:
         with call.resolving():
             there = place(call.target, directory, text(path))
         try:
-            make(call, there)
+            if make is None:
+                _symlink(call, there, told)
+            else:
+                make(call, there)
         finally:
             there.close()
         return Value()
@@ -93,9 +99,8 @@ def _mknod(call: EmulatedCall, there: DirectoryEntry) -> None:
         mknodat(there.parent, there.name, mode, device)
 
 
-def _symlink(call: EmulatedCall, there: DirectoryEntry) -> None:
+def _symlink(call: EmulatedCall, there: DirectoryEntry, told: bytes) -> None:
     """The link's text is the first register. Nothing changes where it leads."""
-    told = text(call.read(call.target.notification.args[0]))
     call.check_made(there, seen=_leads_to(call, there, told))
     with call.acting():
         symlinkat(told, there.parent, there.name)
@@ -138,3 +143,11 @@ def _canonical(target: Target, directory: int, path: bytes) -> bytes | None:
         return found_place.canonical
     found.close()
     return found.canonical
+
+
+def _text_of_link(call: EmulatedCall) -> bytes:
+    """What a new link is to say, which the kernel reads first."""
+    told = call.read(call.target.notification.args[0])
+    if isinstance(told, OSError):
+        call.check()
+    return text(told)

@@ -121,8 +121,10 @@ class Opening:
         except PermissionError:
             raise UnfaithfulError("its memory is closed to the supervisor") from None
         except OSError as error:
-            if error.errno in (EFAULT, ENAMETOOLONG):
+            if error.errno == EFAULT:
                 self._decisions.check(target.notification, name, (None,))
+            elif error.errno == ENAMETOOLONG:  # it was read, and is no path
+                self._decisions.check(target.notification, name)
             raise
 
     def _request(
@@ -166,7 +168,9 @@ def _open_what_is_there(request: Request) -> Answer:
     target, path = request.target, request.path
     pinned = request.resolved(lambda: pin(target, request.dirfd, path))
     try:
-        request.check(pinned.canonical, fails=S_ISDIR(pinned.status.st_mode))
+        request.check(
+            pinned.canonical, pinned.status, fails=S_ISDIR(pinned.status.st_mode)
+        )
         if request.flags & os.O_TRUNC and S_ISREG(pinned.status.st_mode):
             request.make_room()
         return request.answer(open_pinned(request, pinned))
@@ -188,7 +192,11 @@ def _open_unfollowed(request: Request) -> Answer:
             lambda: pin_at(target, where.parent, where.name, follow=False)
         )
         try:
-            request.check(where.canonical, fails=S_ISDIR(found.status.st_mode))
+            request.check(
+                where.canonical,
+                found.status,
+                fails=S_ISDIR(found.status.st_mode),
+            )
             if request.flags & os.O_TRUNC and S_ISREG(found.status.st_mode):
                 request.make_room()
             flags = request.flags | OURS

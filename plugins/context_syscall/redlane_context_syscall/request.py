@@ -4,10 +4,12 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from errno import EMFILE
+from stat import S_ISBLK, S_ISCHR
 from typing import NoReturn, Protocol, TypeVar
 
 from redlane_context_syscall.adopting import UnfaithfulError, adopted
 from redlane_context_syscall.calls import Descriptor
+from redlane_context_syscall.devices import device_path
 from redlane_context_syscall.flags import is_changing
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.target import Target
@@ -92,16 +94,23 @@ class Request:
         self._is_adopted = is_adopted
 
     def check(
-        self, canonical: bytes | None, *, is_new: bool = False, fails: bool = False
+        self,
+        canonical: bytes | None,
+        status: os.stat_result | None = None,
+        *,
+        is_new: bool = False,
+        fails: bool = False,
     ) -> None:
         """Have the path judged as it was written, and as it is in truth.
 
-        `is_new`: the file is to be made. `fails`: to write it is impossible anyway.
+        A device, as `status` tells, is judged by the kernel's name for it as well: it
+        may have any number of nodes. `is_new`: the file is to be made. `fails`: to
+        write it is impossible anyway.
         """
-        path = self.path
-        candidates = (path,) if canonical == path else (path, canonical)
+        true = _true_paths(canonical, status)
+        candidates = tuple(dict.fromkeys((self.path, *true)))
         changes = not fails and (is_new or is_changing(self.flags))
-        changed = (canonical,) if changes else ()
+        changed = true if changes else ()
         self._rules.check(self.target.notification, self.name, candidates, changed)
 
     def resolved(self, resolve: Callable[[], _Resolved]) -> _Resolved:
@@ -156,3 +165,15 @@ class Request:
         ):
             return "it would change a process outside of the session"
         return ""
+
+
+def _true_paths(
+    canonical: bytes | None, status: os.stat_result | None
+) -> tuple[bytes | None, ...]:
+    """A path, and the one that the kernel gives a device; None: it gives none."""
+    if status is None or not (S_ISCHR(status.st_mode) or S_ISBLK(status.st_mode)):
+        return (canonical,)
+    own = device_path(status)
+    if own is None and S_ISCHR(status.st_mode):
+        return (canonical,)  # terminals and such have names of their file systems'
+    return tuple(dict.fromkeys((canonical, own)))

@@ -19,7 +19,7 @@ from redlane_context_syscall.kernel.system import (
 )
 from redlane_context_syscall.target import Target
 from redlane_context_syscall.view import Kind
-from redlane_context_syscall.walking import PROTECTED, failure, walk
+from redlane_context_syscall.walking import MOST_LINKS, PROTECTED, failure, walk
 
 __all__ = ["DirectoryEntry", "Pin", "pin", "pin_at", "place", "place_at"]
 
@@ -101,10 +101,14 @@ def pin_at(target: Target, directory: int, path: bytes, *, follow: bool = True) 
         is_direct = False
         descriptor = _through_links(target, directory, path, flags)
     try:
-        return _seen(target, descriptor, path if is_direct else b"")
+        seen = _seen(target, descriptor, path if is_direct else b"")
+        if seen.canonical is None and not stat.S_ISDIR(seen.status.st_mode):
+            long = _long(target, directory, path, seen.status)
+            seen = seen._replace(canonical=long)
     except BaseException:
         os.close(descriptor)
         raise
+    return seen
 
 
 def _through_links(target: Target, directory: int, path: bytes, flags: int) -> int:
@@ -216,3 +220,32 @@ def _joined(parent: Pin, name: bytes) -> bytes | None:
     if name == b"..":
         return directory.rpartition(b"/")[0] or b"/"
     return directory.rstrip(b"/") + b"/" + name
+
+
+def _long(
+    target: Target, directory: int, path: bytes, status: os.stat_result
+) -> bytes | None:
+    """The canonical path of a pinned file whose path is longer than is told at once.
+
+    By the directory that it is in; None where it is not found there any more.
+    """
+    held = os.dup(directory) if directory >= 0 else directory
+    try:
+        for _ in range(MOST_LINKS):
+            where = place_at(target, held, path)
+            if held >= 0:
+                os.close(held)
+            held = where.parent
+            name = where.name.rstrip(b"/")
+            found = os.lstat(name, dir_fd=held)
+            if os.path.samestat(found, status):
+                return where.canonical
+            if not stat.S_ISLNK(found.st_mode):
+                return None
+            path = os.readlink(name, dir_fd=held)
+    except OSError:
+        return None
+    finally:
+        if held >= 0:
+            os.close(held)
+    return None

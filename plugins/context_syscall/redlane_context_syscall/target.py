@@ -129,6 +129,10 @@ class Target:
         differ = self.world.namespaces_differ
         return differ and any(map(self._is_apart, _INSIDE_PROC))
 
+    def has_other_mounts(self) -> bool:
+        """Whether it is in another mount namespace than we."""
+        return self._is_apart("mnt")
+
     def numbers_differ(self) -> bool:
         """Whether ids of processes are those of others to it than to us."""
         return self._is_apart("pid")

@@ -6,8 +6,10 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from errno import ENAMETOOLONG
 from pathlib import Path
 
+from redlane_context_syscall.climbing import climbed
 from redlane_context_syscall.kernel.system import file_system_type
 from redlane_context_syscall.processes import descends
 
@@ -126,8 +128,8 @@ class View:
         """
         try:
             path = os.readlink(b"%d" % descriptor, dir_fd=self.descriptors)
-        except OSError:
-            return None  # longer than a path can be
+        except OSError as error:
+            return climbed(descriptor) if error.errno == ENAMETOOLONG else None
         if path.endswith(_DELETED) and not _is_at(descriptor, path):
             return path[: -len(_DELETED)]
         return path

@@ -1,0 +1,71 @@
+"""What a bind mount shows has a further path, where it comes from."""
+
+import pytest
+
+from redlane.api import Enforcement
+from redlane_context_syscall.coverage import coverage
+from redlane_context_syscall.kernel.features import Features
+from redlane_context_syscall.mounts import Mounts
+
+KERNEL = Features((6, 12))
+LINES = rb"""22 1 8:1 / / rw - ext4 /dev/sda1 rw
+23 22 0:21 / /proc rw - proc proc rw
+24 22 8:1 /srv/data /data rw - ext4 /dev/sda1 rw
+25 22 8:1 /home/a\040b /mnt/x\134y rw - ext4 /dev/sda1 rw
+26 22 8:2 / /srv/data/disk rw - ext4 /dev/sda2 rw
+27 22 8:1 /etc/secret /run/one rw - ext4 /dev/sda1 rw
+28 22 8:1 /usr /data rw - ext4 /dev/sda1 rw
+"""
+PATHS = {
+    b"/srv/data/f": [],  # what is mounted over it is not to be seen
+    b"/data/f": [b"/usr/f"],
+    b"/usr/f": [b"/data/f"],
+    b"/home/a b/c": [rb"/mnt/x\y/c"],
+    rb"/mnt/x\y": [b"/home/a b"],
+    b"/etc/secret": [b"/run/one"],
+    b"/run/one": [b"/etc/secret"],
+    b"/etc/secrets": [],
+    b"/srv/data/disk/f": [],
+    b"/proc/1": [],
+    b"relative": [],
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_file_has_the_path_of_each_mount_that_shows_it(path: bytes) -> None:
+    others = set(Mounts(LINES).others(path))
+
+    assert set(PATHS[path]) <= others
+    assert path not in others
+
+
+def test_one_mount_of_each_device_shows_nothing_twice() -> None:
+    once = Mounts(b"\n".join(LINES.splitlines()[:2]))
+
+    assert once.others(b"/srv/data/f") == ()
+
+
+def test_our_own_can_be_read() -> None:
+    assert Mounts.read("thread-self").place(b"/") is not None
+
+
+@pytest.mark.parametrize("call", ["openat", "unlink"])
+def test_paths_are_not_exact_where_a_role_may_mount(call: str) -> None:
+    (told,) = coverage({call: True}, KERNEL, namespaces=True)
+    (plain,) = coverage({call: True}, KERNEL)
+
+    assert (told.enforcement, plain.enforcement) == (
+        Enforcement.ADVISORY,
+        Enforcement.EXACT,
+    )
+    assert "mount" in told.reason
+
+
+def test_mounting_is_not_said_to_be_refused_where_a_role_may_mount() -> None:
+    (told,) = coverage({"mount": True}, KERNEL, namespaces=True)
+    (plain,) = coverage({"mount": True}, KERNEL)
+
+    assert (told.enforcement, plain.enforcement) == (
+        Enforcement.ADVISORY,
+        Enforcement.EXACT,
+    )
