@@ -162,3 +162,34 @@ def test_threads_lose_no_session(tmp_path: Path) -> None:
         each.join()
     assert len(sessions.list()) == 41
     assert len(table(tmp_path).list()) == 41
+
+
+def test_ended_session_stays_while_something_of_it_may_still_run(
+    tmp_path: Path,
+) -> None:
+    sessions = table(tmp_path)
+    lost = sessions.create()
+    sessions.keep(lost.id)
+    for _ in range(MOST_ENDED + 3):
+        sessions.end(sessions.create().id)
+
+    sessions.end(lost.id)
+    for _ in range(MOST_ENDED + 3):
+        sessions.end(sessions.create().id)
+    assert sessions.get(lost.id) is not None
+
+    sessions.let_go(lost.id)
+    for _ in range(MOST_ENDED):
+        sessions.end(sessions.create().id)
+    assert sessions.get(lost.id) is None
+
+
+def test_no_more_of_those_stay_than_of_others(tmp_path: Path) -> None:
+    sessions = table(tmp_path)
+    lost = [sessions.create().id for _ in range(MOST_ENDED + 1)]
+    for each in lost:
+        sessions.keep(each)
+        sessions.end(each)
+
+    assert sessions.get(lost[0]) is None
+    assert all(sessions.get(each) is not None for each in lost[1:])

@@ -223,6 +223,7 @@ class SessionService:
                     "not be killed"
                 )
             self._membership.release(session_id)
+            self._table.let_go(session_id)
 
     def freeze(self, session_id: str, by: int | None = None) -> Session:
         """Block all that a session asks, and stop its processes."""
@@ -266,6 +267,7 @@ class SessionService:
     def lose(self, session_id: str) -> None:
         """The supervisor of a session died without closing it: it is ended, too."""
         _log.warning("session %s: its supervisor was killed", session_id)
+        self._table.keep(session_id)
         self._table.end(session_id)
         self._reviews.cancel_session(session_id)
         if not self._membership.end_left(session_id, owner_of(session_id)):

@@ -32,7 +32,8 @@ from redlane.state.session_file import load_records, save_records
 __all__ = ["DEFAULT_SESSION", "Bounds", "Session", "SessionState", "SessionTable"]
 
 MOST_ENDED = 100
-"""How many ended sessions stay in the list, of each share."""
+"""How many ended sessions stay in the list, of each share, and how many of those of
+which something may still run."""
 
 
 class SessionState(StrEnum):
@@ -134,6 +135,7 @@ class SessionTable:
         self._restrictions = RestrictionStore(file.with_name("restrictions"))
         records, self.problem = load_records(file)
         self._sessions: dict[str, Session] = {}
+        self._kept: set[str] = set()
         self._take(records)
         if DEFAULT_SESSION not in self._sessions:
             self._sessions[DEFAULT_SESSION] = self._made(DEFAULT_SESSION, default_role)
@@ -257,6 +259,19 @@ class SessionTable:
             raise UsageError("the default session cannot be ended; freeze it instead")
         return self._change(session_id, state=SessionState.ENDED)
 
+    def keep(self, session_id: str) -> None:
+        """Have an ended session stay in the list: some of its processes may still run.
+
+        Whoever wants to end those has to find it.
+        """
+        with self._lock:
+            self._kept.add(session_id)
+
+    def let_go(self, session_id: str) -> None:
+        """An ended session stays in the list no longer than others."""
+        with self._lock:
+            self._kept.discard(session_id)
+
     def _made(self, session_id: str, role: str | None) -> Session:
         return Session(session_id, role, created=iso_time(self._clock()))
 
@@ -290,8 +305,11 @@ class SessionTable:
             if each.state is SessionState.ENDED
             and self._quota_key(each.id) == self._quota_key(session.id)
         ]
-        for old in ended[: max(0, len(ended) - MOST_ENDED)]:
-            del sessions[old.id]
+        for is_kept in (False, True):
+            alike = [each for each in ended if (each.id in self._kept) is is_kept]
+            for old in alike[: max(0, len(alike) - MOST_ENDED)]:
+                self._kept.discard(old.id)
+                del sessions[old.id]
         self._sessions = sessions
         self.on_session(session.id)
         self._save()
