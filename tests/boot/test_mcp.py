@@ -104,6 +104,16 @@ def test_tool_is_blocked_by_its_name(lab: Lab, user: str) -> None:
     assert '"delete"' not in lab.reached(user)
 
 
+def test_call_by_http_is_judged_without_it(lab: Lab, user: str) -> None:
+    words = ("curl", "--silent", "--data", tool_call("write", {"text": SECRET}))
+    kinds = ("content-type: application/json", "accept: text/event-stream")
+    heads = (word for each in kinds for word in ("--header", each))
+    run = ("redlane", "run", "--role", "mcp", "--", *words, *heads)
+    done = lab.machine.run((*run, "http://localhost:9/mcp"), user=user)
+    error = json.loads(done.stdout)["error"]
+    assert (error["code"], error["data"]["policy"]) == (BLOCKED, "mcp-secret")
+
+
 def test_poison_does_not_come_in(lab: Lab, user: str) -> None:
     answer = lab.call(user, "read")
     assert answer["error"]["data"]["policy"] == "mcp-poison"

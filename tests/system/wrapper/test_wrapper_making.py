@@ -10,6 +10,7 @@ from redlane.contexts.shell.running.compiling import (
     compile_programs,
     compiler_of,
 )
+from redlane.contexts.shell.running.programs import PROGRAMS
 
 WITHOUT_LIBC_A = """\
 #!/bin/sh
@@ -23,6 +24,11 @@ def tool(directory: Path, name: str, text: str = "#!/bin/sh\n") -> Path:
     path.write_text(text)
     path.chmod(0o755)
     return path
+
+
+def headers(program: Path) -> str:
+    words = ["readelf", "--file-header", "--program-headers", program]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize(
@@ -54,13 +60,9 @@ def test_another_compiler_does_not_stand_in_for_the_named_one(tmp_path: Path) ->
 def test_programs_are_linked_statically(tmp_path: Path) -> None:
     made = compile_programs(tmp_path, ("cc",), ("-Werror",))
     assert made.is_static
-    loader = subprocess.run(
-        ["readelf", "--program-headers", tmp_path / "redlane-sh"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "INTERP" not in loader.stdout
+    told = {name: headers(tmp_path / name) for name in PROGRAMS}
+    assert not any("INTERP" in each for each in told.values())
+    assert "DYN (Position-Independent" in told["redlane-run"]
 
 
 def test_programs_are_linked_dynamically_without_a_static_library(

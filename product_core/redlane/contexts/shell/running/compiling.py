@@ -46,7 +46,13 @@ _FLAGS = (
     *("-std=gnu17", "-O2", "-s", "-Wall", "-Wextra", "-Wshadow"),
     *("-fstack-protector-strong", "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro,-z,now"),
 )
-_STATICALLY, _DYNAMICALLY = ("-static", "-no-pie"), ("-fPIE", "-pie")
+_DYNAMICALLY = ("-fPIE", "-pie")
+_STATICALLY = {
+    "redlane-sh": ("-static", "-no-pie"),
+    "redlane-run": ("-static-pie", "-fPIE"),
+}
+"""`redlane-sh` starts with each command, as fast as it can. `redlane-run` starts once,
+and reads what a session's programs write: they are not to know where its code lies."""
 _COMPILERS = ("cc", "gcc", "clang")
 _MENDED_BY = "or install a wheel of Redlane, which has its programs compiled"
 
@@ -90,8 +96,8 @@ def compile_programs(
     """
     directory.mkdir(parents=True, exist_ok=True)
     machine = _run((*compiler, "-dumpmachine")).stdout.partition("-")[0]
-    linked = {_compile(compiler, name, directory, flags) for name in PROGRAMS}
-    return Compiled(machine, is_static=linked == {_STATICALLY})
+    linked = [_compile(compiler, name, directory, flags) for name in PROGRAMS]
+    return Compiled(machine, is_static=_DYNAMICALLY not in linked)
 
 
 def _compile(
@@ -100,7 +106,7 @@ def _compile(
     """Make one program; how it could be linked."""
     sources = [str(_SOURCES / f"{each}.c") for each in (*_UNITS[name], *_SHARED)]
     target = directory / f"{name}.new"
-    for linking in (_STATICALLY, _DYNAMICALLY):
+    for linking in (_STATICALLY[name], _DYNAMICALLY):
         done = _run((*compiler, *_FLAGS, *flags, *linking, *sources, "-o", str(target)))
         if done.returncode == 0:
             target.chmod(0o755)
