@@ -90,6 +90,7 @@ BOUNDARIES = {
     "product_core/redlane/proxy/hooks.py",
     "product_core/redlane/proxy/judge.py",
     "product_core/redlane/proxy/main.py",
+    "product_core/redlane/tracing/kernel_tracer.py",
 }
 """Where foreign code or a request ends: these catch everything and fail closed."""
 

@@ -108,7 +108,7 @@ def test_core_is_everything_but_the_sources_of_the_programs(releases: Path) -> N
     ours = {
         str(path.relative_to(CORE))
         for path in package.rglob("*")
-        if path.suffix in {".py", ".json"} or path.name == "py.typed"
+        if path.suffix in {".py", ".json", ".typed"} or path.stem == "kernel_tracer"
     }
     modules = {f"redlane/contexts/shell/bin/{name}" for name in PROGRAMS}
     scripts = {

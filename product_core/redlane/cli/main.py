@@ -50,6 +50,7 @@ COMMANDS = (
     CommandEntry("session", "session", "list and change sessions; reload policies"),
     CommandEntry("review", "review", "decide what the yellow lane holds"),
     CommandEntry("events", "events", "show what was judged"),
+    CommandEntry("trace", "trace", "show what a session does, live"),
     CommandEntry("hub", "hub", "share policies through a hub"),
     CommandEntry("subscription", "subscription", "show the account's subscription"),
     CommandEntry("ca", "ca", "the certificate authority of TLS interception"),

@@ -1,0 +1,1 @@
+"""What a session does, for people who look on: nothing here judges or holds."""
