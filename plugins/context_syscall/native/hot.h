@@ -88,6 +88,7 @@ struct hot {
     int listener;
     bool polls;      /* waiting for calls does not end with the tree (before 6.11) */
     int descriptors; /* /proc/self/fd */
+    int mounts;      /* /proc/self/mountinfo, which tells of changes */
     struct rulings rulings;
     struct threads threads;
     struct {

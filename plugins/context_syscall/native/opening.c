@@ -52,14 +52,16 @@ bool hot_init(struct hot *hot, int listener, bool polls) {
     atomic_init(&hot->wake, -1);
     threads_init(&hot->threads);
     hot->descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return hot->descriptors >= 0 && rulings_init(&hot->rulings);
+    hot->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    return hot->descriptors >= 0 && hot->mounts >= 0 && rulings_init(&hot->rulings);
 }
 
 void hot_free(struct hot *hot) {
     rulings_free(&hot->rulings);
     threads_free(&hot->threads);
     if (hot->descriptors >= 0) close(hot->descriptors);
-    hot->descriptors = -1;
+    if (hot->mounts >= 0) close(hot->mounts);
+    hot->descriptors = hot->mounts = -1;
 }
 
 static bool is_plain(const struct seccomp_notif *notification, struct wanted *wanted) {
@@ -313,8 +315,15 @@ static void note_begin(struct hot *hot, uint64_t identity) {
     if (wake >= 0 && write(wake, &once, sizeof once) < 0) return; /* it is awake */
 }
 
+/* Files are at other paths once something was mounted: each is to be ruled on anew. */
+static void heed_mounts(struct hot *hot) {
+    struct pollfd changes = {.fd = hot->mounts, .events = POLLPRI};
+    if (poll(&changes, 1, 0) != 0) rulings_forget(&hot->rulings);
+}
+
 enum outcome hot_serve(struct hot *hot, struct call *call) {
     while (received(hot, &call->notification)) {
+        heed_mounts(hot);
         note_begin(hot, call->notification.id);
         enum outcome outcome = answer(hot, call);
         atomic_store(&hot->under_way, 0);

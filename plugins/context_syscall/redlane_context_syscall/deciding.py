@@ -12,7 +12,7 @@ from typing import NoReturn
 from redlane.api import Judge, Ruling, SystemCall
 from redlane_context_syscall.adopting import lifted
 from redlane_context_syscall.kernel.listener import Notification
-from redlane_context_syscall.mounts import Mounts
+from redlane_context_syscall.mounts import MountTable
 from redlane_context_syscall.processes import Described
 
 __all__ = ["Candidates", "Decisions"]
@@ -56,6 +56,8 @@ class Decisions:
         self._program = program
         self._generation = judge.generation
         self._kept: dict[tuple[str, Candidates, Candidates], Ruling] = {}
+        self._table = MountTable()
+        self._mounts = self._table.current()
 
     def check(
         self,
@@ -131,9 +133,9 @@ class Decisions:
         changed: Candidates = (),
     ) -> Ruling:
         """The ruling, from memory if it is there."""
-        generation = self._judge.generation
-        if generation != self._generation:
-            self._kept, self._generation = {}, generation
+        generation, mounts = self._judge.generation, self._table.current()
+        if generation != self._generation or mounts is not self._mounts:
+            self._kept, self._generation, self._mounts = {}, generation, mounts
         kept = self._kept
         key = (name, candidates, changed)
         ruling = kept.get(key)
@@ -144,7 +146,8 @@ class Decisions:
                 ruling = self._judge.rule(call)
             # An answer to rules that have changed meanwhile must not outlive them.
             is_lasting = ruling.lasting and len(candidates) <= _LONGEST_KEPT
-            if is_lasting and self._judge.generation == generation:
+            is_now = self._judge.generation == generation and self._mounts is mounts
+            if is_lasting and is_now:
                 if len(kept) >= _MOST_KEPT:
                     kept.clear()
                 kept[key] = ruling
@@ -160,7 +163,7 @@ class Decisions:
         """The call as judges and events see it."""
         tell = (self._describe, self._program)
         details = _Details(*tell, notification, self._session)
-        mounts = Mounts.read("thread-self")
+        mounts = self._mounts
         others = [o for each in candidates if each for o in mounts.others(each)]
         seen = tuple(dict.fromkeys((*candidates, *others)))
         return SystemCall(name, _texts(seen), details, _texts(changed))

@@ -2,17 +2,30 @@
 
 import os
 import stat
+from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["device_path"]
+__all__ = ["true_paths"]
 
 
-def device_path(status: os.stat_result) -> bytes | None:
-    """The name that the kernel gives a device, whatever node it is opened by."""
-    kind = "block" if stat.S_ISBLK(status.st_mode) else "char"
-    number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+def true_paths(
+    canonical: bytes | None, status: os.stat_result | None
+) -> tuple[bytes | None, ...]:
+    """A path, and the one that the kernel gives a device; None: it gives none."""
+    mode = 0 if status is None else status.st_mode
+    if status is None or not (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)):
+        return (canonical,)
+    own = _named("block" if stat.S_ISBLK(mode) else "char", status.st_rdev)
+    if own is None and stat.S_ISCHR(mode):
+        return (canonical,)  # terminals and such have names of their file systems'
+    return tuple(dict.fromkeys((canonical, own)))
+
+
+@lru_cache(maxsize=256)
+def _named(kind: str, number: int) -> bytes | None:
+    place = f"/sys/dev/{kind}/{os.major(number)}:{os.minor(number)}/uevent"
     try:
-        told = Path(f"/sys/dev/{kind}/{number}/uevent").read_bytes()
+        told = Path(place).read_bytes()
     except OSError:
         return None
     names = [e for e in told.splitlines() if e.startswith(b"DEVNAME=")]

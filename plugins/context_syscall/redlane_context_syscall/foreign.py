@@ -6,8 +6,9 @@ reads its path once more, so this is advisory (policy format: Syscall policy rul
 
 import os
 
+from redlane_context_syscall.devices import true_paths
 from redlane_context_syscall.kernel.system import RESOLVE_IN_ROOT, openat2
-from redlane_context_syscall.mounts import Mounts
+from redlane_context_syscall.mounts import MountTable
 from redlane_context_syscall.target import Target
 
 __all__ = ["candidates_abroad"]
@@ -22,12 +23,8 @@ def candidates_abroad(
     try:
         root = target.look("root")
         try:
-            seen = _resolved(target, root, dirfd, path, follow=follow)
-            ours = Mounts.read("thread-self")
-            if seen is None or not target.has_other_mounts():
-                return path, seen, *(ours.others(seen) if seen else ())
-            place = Mounts.read(target.thread).place(seen)
-            return path, seen, *(() if place is None else ours.names(*place))
+            seen, status = _resolved(target, root, dirfd, path, follow=follow)
+            return path, *true_paths(seen, status), *_elsewhere(target, seen)
         finally:
             os.close(root)
     except (FileNotFoundError, NotADirectoryError):
@@ -36,14 +33,32 @@ def candidates_abroad(
         return path, None
 
 
+def _elsewhere(target: Target, seen: bytes | None) -> tuple[bytes, ...]:
+    """What a file over there is called here, where it can be told."""
+    if seen is None or not target.has_other_mounts():
+        return ()
+    table = MountTable(str(target.thread))
+    try:
+        place = table.current().place(seen)
+    finally:
+        table.close()
+    if place is None:
+        return ()
+    ours = MountTable()
+    try:
+        return ours.current().names(*place)
+    finally:
+        ours.close()
+
+
 def _resolved(
     target: Target, root: int, dirfd: int, path: bytes, *, follow: bool
-) -> bytes | None:
-    """The canonical path, of what is there or of where it would come to be."""
+) -> tuple[bytes | None, os.stat_result | None]:
+    """The canonical path of what is there, and its status, or where it would be."""
     view = target.world.view
     start = b"" if path[:1] == b"/" else _path_of(target, dirfd)
     if start is None:
-        return None
+        return None, None
     flags = _PATH if follow else _PATH | os.O_NOFOLLOW
     whole = start + b"/" + path
     try:
@@ -54,12 +69,14 @@ def _resolved(
         try:
             directory = view.path_of(parent)
             if _is_there(parent, name):  # a link to what is not there: it may be made
-                return None
+                return None, None
         finally:
             os.close(parent)
-        return None if directory is None else directory.rstrip(b"/") + b"/" + name
+        if directory is None:
+            return None, None
+        return directory.rstrip(b"/") + b"/" + name, None
     try:
-        return view.path_of(pinned)
+        return view.path_of(pinned), os.fstat(pinned)
     finally:
         os.close(pinned)
 

@@ -4,12 +4,11 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from errno import EMFILE
-from stat import S_ISBLK, S_ISCHR
 from typing import NoReturn, Protocol, TypeVar
 
 from redlane_context_syscall.adopting import UnfaithfulError, adopted
 from redlane_context_syscall.calls import Descriptor
-from redlane_context_syscall.devices import device_path
+from redlane_context_syscall.devices import true_paths
 from redlane_context_syscall.flags import is_changing
 from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.target import Target
@@ -107,7 +106,7 @@ class Request:
         may have any number of nodes. `is_new`: the file is to be made. `fails`: to
         write it is impossible anyway.
         """
-        true = _true_paths(canonical, status)
+        true = true_paths(canonical, status)
         candidates = tuple(dict.fromkeys((self.path, *true)))
         changes = not fails and (is_new or is_changing(self.flags))
         changed = true if changes else ()
@@ -165,15 +164,3 @@ class Request:
         ):
             return "it would change a process outside of the session"
         return ""
-
-
-def _true_paths(
-    canonical: bytes | None, status: os.stat_result | None
-) -> tuple[bytes | None, ...]:
-    """A path, and the one that the kernel gives a device; None: it gives none."""
-    if status is None or not (S_ISCHR(status.st_mode) or S_ISBLK(status.st_mode)):
-        return (canonical,)
-    own = device_path(status)
-    if own is None and S_ISCHR(status.st_mode):
-        return (canonical,)  # terminals and such have names of their file systems'
-    return tuple(dict.fromkeys((canonical, own)))
