@@ -11,7 +11,7 @@ from redlane.cli.parser import Commands, add_command
 from redlane.client import Client, operations
 from redlane.errors import UsageError
 from redlane.tracing.judged import judged_records
-from redlane.tracing.kernel import TracerError, kernel_tracer
+from redlane.tracing.kernel import Tracer, TracerError, kernel_tracer
 from redlane.tracing.records import Record
 
 __all__ = ["register"]
@@ -84,14 +84,16 @@ def _session(client: Client, wanted: str | None) -> Mapping[str, Any]:
 
 
 def _trace_kernel(session: Mapping[str, Any], *, as_json: bool) -> None:
-    with kernel_tracer(int(session["root_pid"])) as tracer:
-        _tell_begin(session)
-        try:
+    tracer: Tracer | None = None
+    try:
+        with kernel_tracer(int(session["root_pid"])) as tracer:
+            _tell_begin(session)
             _show(tracer.records(), session["id"], _KERNEL, as_json=as_json)
-        finally:
-            for name, what in _MISSED.items():
-                if tracer.missed.get(name):
-                    print_note(f"{tracer.missed[name]} {what}")
+    finally:
+        missed = {} if tracer is None else tracer.missed
+        for name, what in _MISSED.items():
+            if missed.get(name):
+                print_note(f"{missed[name]} {what}")
 
 
 def _tell_begin(session: Mapping[str, Any]) -> None:

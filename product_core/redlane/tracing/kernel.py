@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from select import select
+from threading import Timer
 from typing import IO, Any
 
 from redlane.errors import RedlaneError
 from redlane.tracing.records import Record, read_record
 
-__all__ = ["TracerError", "kernel_tracer"]
+__all__ = ["Tracer", "TracerError", "kernel_tracer"]
 
 _PYTHON = "/usr/bin/python3"
 """Debian's, which finds Debian's bcc; another's is another thing of that name."""
@@ -34,6 +35,12 @@ class Tracer:
         self._lines = lines
         self.missed: _Line = {}
         """What it did not tell, once it has ended."""
+
+    def drain(self) -> None:
+        """Have it say the last that it has to say."""
+        for line in self._lines:
+            if "lost" in line:
+                self.missed = line
 
     def records(self) -> Iterator[Record]:
         """What is done from now on, until the session has ended."""
@@ -69,11 +76,17 @@ def kernel_tracer(
         if first is None or "ready" not in first:
             why = "the tracer has ended" if first is None else first.get("failed")
             raise TracerError(str(why))
-        yield Tracer(lines)
+        tracer = Tracer(lines)
+        try:
+            yield tracer
+        finally:
+            process.terminate()
+            # It may wait for room to tell what it has seen.
+            late = Timer(_END_SECONDS, process.kill)
+            late.start()
+            tracer.drain()
+            late.cancel()
     finally:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_END_SECONDS)
         process.kill()
         process.wait()
         process.stdout.close()

@@ -19,7 +19,7 @@ enum {
     NR_EXECVEAT = 322,
     NR_OPENAT2 = 437,
 };
-enum { NR_AT = 120, SP_AT = 152, USER32_CS = 0x23, AT_FDCWD = -100, CREAT_FLAGS = 01101 };
+enum { INT_0X80 = 0x80CD, NR_AT = 120, SP_AT = 152, USER32_CS = 0x23, AT_FDCWD = -100, CREAT_FLAGS = 01101 };
 
 /* struct pt_regs, as every x86-64 kernel has it (arch/x86/include/asm/ptrace.h). */
 struct registers {
@@ -141,7 +141,9 @@ RAW_TRACEPOINT_PROBE(sys_exit)
     bpf_probe_read_kernel(&number, sizeof number, (void *)ctx->args[0] + NR_AT);
     if (bpf_probe_read_kernel(&at, sizeof at, (void *)ctx->args[0]))
         return 0;
-    if (at.cs == USER32_CS) {
+    u16 instruction = 0; /* int $0x80 means a 32-bit call, whoever makes it */
+    bpf_probe_read_user(&instruction, sizeof instruction, (void *)at.ip - 2);
+    if (at.cs == USER32_CS || instruction == INT_0X80) {
         count(OTHERS);
         return 0;
     }

@@ -72,23 +72,27 @@ UNUSED = -100
 CREATES, MODE = os.O_CREAT, os.O_ACCMODE
 MODES = {os.O_RDONLY: "r", os.O_WRONLY: "w", os.O_RDWR: "rw"}
 SLICE_MS = 100
+SET_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG: nothing is left of this, however who started it ends."""
 
 
 def tell(**line: object) -> None:
-    """A line for whoever started this."""
-    sys.stdout.write(json.dumps(line) + "\n")
-    sys.stdout.flush()
+    """A line for whoever started this; without them there is nothing to look at."""
+    try:
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+    except OSError:
+        os._exit(1)
 
 
 def main() -> int:
     """Follow the tree below the process that the first word names."""
     root = int(sys.argv[1])
+    ctypes.CDLL(None).prctl(SET_DEATH_SIGNAL, signal.SIGTERM)
     why = problem()
     if why:
         tell(failed=why)
         return 1
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: sys.exit(0))
     with tempfile.TemporaryDirectory() as directory:
         lay_headers(Path(directory))
         quiet = os.open(os.devnull, os.O_WRONLY)
@@ -134,16 +138,18 @@ def follow(program: Any, root: int) -> None:  # noqa: ANN401  # of bcc
     def take(_cpu: int, data: int, size: int) -> None:
         tell(**event(ctypes.string_at(data, size), offset))
 
+    ends: list[int] = []  # what a handler raises within a call of bcc's is lost
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ends.append(1))
     program["events"].open_ring_buffer(take)
     begun = started(root)
     tell(ready=seed(program["followed"], root))
-    try:
-        while begun is not None and started(root) == begun:
-            program.ring_buffer_poll(SLICE_MS)
+    while not ends and begun is not None and started(root) == begun:
+        program.ring_buffer_poll(SLICE_MS)
+    if not ends:
         program.ring_buffer_consume()
-    finally:
-        counts = [program["counts"][each].value for each in range(4)]
-        tell(lost=counts[LOST], unfollowed=counts[UNFOLLOWED], others=counts[OTHERS])
+    counts = [program["counts"][each].value for each in range(4)]
+    tell(lost=counts[LOST], unfollowed=counts[UNFOLLOWED], others=counts[OTHERS])
 
 
 def seed(followed: Any, root: int) -> int:  # noqa: ANN401  # of bcc
@@ -207,12 +213,16 @@ def program_of(process: int) -> "tuple[int, int] | None":
 
 
 def started(process: int) -> "int | None":
-    """When a process or thread was started, in the kernel's own count."""
+    """When a process or thread was started, in the kernel's own count.
+
+    None: it has ended, whether or not somebody was told.
+    """
     try:
         status = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
         return None
-    return int(status.rpartition(b")")[2].split()[19])
+    told = status.rpartition(b")")[2].split()
+    return None if told[0] in (b"Z", b"X") else int(told[19])
 
 
 def event(raw: bytes, offset: float) -> "dict[str, object]":

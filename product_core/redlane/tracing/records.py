@@ -13,6 +13,7 @@ from redlane.state.redaction import redact
 
 __all__ = ["Record", "What", "read_record"]
 
+_HIDDEN, _PROBE = "[redacted]", "x1Y2z3W4v5U6t7"
 _OK, _ASKED = "ok", "asked"
 _ASKS, _GUARDS = re.compile(r"program-[0-9]+-(.*)", re.DOTALL), "/dev/fd/"
 """How `redlane-sh` is started in the place of a program, to ask whether it may run."""
@@ -63,7 +64,7 @@ class Record:
     def _told(self) -> str:
         if self.words:
             rest = "" if self.is_all else " …"
-            return f"{self.target}: {redact(shlex.join(self.words))}{rest}"
+            return f"{self.target}: {shlex.join(_without_secrets(self.words))}{rest}"
         at = "" if self.directory is None else f"{self.directory}:"
         mode = f" ({self.mode})" if self.mode else ""
         return f"{at}{redact(self.target)}{mode}"
@@ -81,12 +82,29 @@ class Record:
             "result": self.result,
         }
         if self.words:
-            made |= {"words": list(map(redact, self.words)), "is_all": self.is_all}
+            words = list(_without_secrets(self.words))
+            made |= {"words": words, "is_all": self.is_all}
         if self.mode:
             made["mode"] = self.mode
         if self.directory is not None:
             made["directory"] = self.directory
         return made
+
+
+def _without_secrets(words: Sequence[str]) -> Sequence[str]:
+    """The words of a command without what is secret by itself, or by what is before."""
+    hidden = [
+        _HIDDEN if before[:1] == "-" and _names_secret(before) else redact(word)
+        for before, word in zip(("", *words), words, strict=False)
+    ]
+    line = " ".join(hidden)
+    told = redact(line)
+    return hidden if told == line else told.split(" ")
+
+
+def _names_secret(option: str) -> bool:
+    """Whether what follows an option is secret, whatever it is."""
+    return redact(f"{option} {_PROBE}") != f"{option} {_PROBE}"
 
 
 def read_record(told: Mapping[str, Any]) -> Record:

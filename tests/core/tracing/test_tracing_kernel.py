@@ -57,3 +57,19 @@ def test_it_is_given_the_root_of_the_session() -> None:
     program += "said['target'] = sys.argv[1]; print(json.dumps(said))"
     with kernel_tracer(42, (sys.executable, "-c", program)) as found:
         assert [each.target for each in found.records()] == ["42"]
+
+
+def test_what_it_says_last_is_heard_however_one_stops_to_listen() -> None:
+    program = f"""if True:
+        import json, signal, sys
+        ends = []
+        signal.signal(signal.SIGTERM, lambda *_: ends.append(1))
+        print(json.dumps({READY!r}))
+        while not ends:
+            print(json.dumps({{**{OPENED!r}, "target": "/a"}}), flush=True)
+        print(json.dumps({{"lost": 3}}), flush=True)
+    """
+    with kernel_tracer(1, (sys.executable, "-c", program)) as found:
+        next(found.records())
+
+    assert found.missed == {"lost": 3}

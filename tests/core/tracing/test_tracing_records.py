@@ -14,6 +14,9 @@ from redlane.tracing.records import Record, What, read_record
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_900, tzinfo=UTC)
 
 
+SECRET = "sk-ant-api03-" + "a1B2c3" * 16
+
+
 def told(**fields: Any) -> dict[str, Any]:
     usual = {"time": MOMENT.timestamp(), "pid": 7, "program": "cat", "result": "ok"}
     return usual | fields
@@ -68,12 +71,24 @@ def test_each_is_one_line(name: str) -> None:
     assert found.partition("cat             ")[2] == line
 
 
-def test_a_secret_in_a_command_is_not_told() -> None:
-    secret = "sk-ant-api03-" + "a1B2c3" * 16
-    record = Record(MOMENT, What.EXEC, "/bin/x", words=("x", secret))
+SECRETS = {
+    "by itself": (SECRET,),
+    "behind an option": ("--password", SECRET),
+    "with a quote": ("--token", "it's-a-secret-token"),
+    "in an option": (f"--password={SECRET}",),
+    "for a server": ("-u", f"bob:{SECRET}", "https://a.test"),
+}
 
-    assert secret not in record.line
-    assert secret not in str(record.document("s", "kernel"))
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_in_a_command_is_not_told(name: str) -> None:
+    words = ("curl", *SECRETS[name])
+    record = Record(MOMENT, What.EXEC, "/usr/bin/curl", words=words)
+
+    for told in (record.line, str(record.document("s", "kernel"))):
+        assert SECRET not in told
+        assert "a-secret" not in told
+        assert "[redacted]" in told
 
 
 def test_an_object_has_all_of_it() -> None:
