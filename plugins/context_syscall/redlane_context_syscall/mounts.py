@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import threading
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -73,7 +74,7 @@ class Mounts:
 
 
 class MountTable:
-    """The mounts of a thread's namespace, read again when they have changed."""
+    """A namespace's mounts, read again when they have changed; for several threads."""
 
     def __init__(self, thread: str = "self") -> None:
         """Look at those that a thread sees; raises OSError."""
@@ -82,15 +83,17 @@ class MountTable:
         self._changes = select.poll()
         self._changes.register(self._file, select.POLLPRI)
         self._mounts: Mounts | None = None
+        self._lock = threading.Lock()
 
     def current(self) -> Mounts:
         """The mounts of now: another object where they are not what they were.
 
         Raises OSError.
         """
-        if self._changes.poll(0) or self._mounts is None:
-            self._mounts = Mounts(b"".join(self._read()))
-        return self._mounts
+        with self._lock:
+            if self._changes.poll(0) or self._mounts is None:
+                self._mounts = Mounts(b"".join(self._read()))
+            return self._mounts
 
     def close(self) -> None:
         """Look no longer."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from redlane_context_syscall.climbing import climbed
 from redlane_context_syscall.kernel.system import file_system_type
+from redlane_context_syscall.mounts import MountTable
 from redlane_context_syscall.processes import descends
 
 __all__ = ["Kind", "View"]
@@ -83,6 +84,7 @@ _OF_OTHERS = re.compile(
 """What the kernel shows of a process to those alone who may trace it."""
 _OF_A_PROCESS = re.compile(rb"/proc/([0-9]+)/.*", re.DOTALL)
 """What is written there changes a process: when it is killed, how it is scheduled."""
+_PROC_PATH = b"/proc/"
 _NUMBER = re.compile(rb"(?<=/)[0-9]+(?=/|$)")
 
 
@@ -100,6 +102,7 @@ class View:
     top: int = 0
     descriptors: int = field(default_factory=lambda: os.open("/proc/self/fd", _PATH))
     _kinds: dict[int, tuple[Kind, float]] = field(default_factory=dict)
+    _mounts: MountTable | None = None
 
     def kind(self, descriptor: int, device: int) -> Kind:
         """The kind of file system on which a descriptor is, `device` by its number."""
@@ -143,6 +146,7 @@ class View:
         """
         if path is None:
             return False
+        path = self._usual(path)
         numbers = [int(each) for each in _NUMBER.findall(path)]
         if _TOLD.fullmatch(path):
             return False
@@ -151,13 +155,25 @@ class View:
             numbers = numbers[:1] if is_process else []
         return any(map(self._is_of_protected, numbers))
 
+    def _usual(self, path: bytes) -> bytes:
+        """The path in /proc of what a mount shows elsewhere, where it can be told.
+
+        A bind of a process's directory has no number in its path.
+        """
+        if not path or path.startswith(_PROC_PATH):
+            return path
+        if self._mounts is None:
+            self._mounts = MountTable()
+        place = self._mounts.current().place(path)
+        return path if place is None else b"/proc" + place[1]
+
     def is_outside(self, process: int) -> bool:
         """Whether a process does not belong to the session."""
         return self.top > 0 and not descends(process, self.top)
 
     def is_of_others(self, path: bytes | None) -> bool:
         """Whether a path on a proc file system shows the inside of one outside."""
-        found = _OF_OTHERS.fullmatch(path or b"")
+        found = _OF_OTHERS.fullmatch(self._usual(path or b""))
         return found is not None and self.is_outside(int(found[1]))
 
     def is_told_to_others(self, path: bytes | None) -> bool:
@@ -165,7 +181,7 @@ class View:
 
         The kernel asks only for the same user.
         """
-        found = _OF_A_PROCESS.fullmatch(path or b"")
+        found = _OF_A_PROCESS.fullmatch(self._usual(path or b""))
         return found is not None and self.is_outside(int(found[1]))
 
     def _is_of_protected(self, number: int) -> bool:

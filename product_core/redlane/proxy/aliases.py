@@ -40,7 +40,10 @@ def aliases_of(request: http.Request, server_name: str | None) -> tuple[Endpoint
     if not may_be_named(request) or request.method == "CONNECT":
         return ()
     named = [request.authority, *request.headers.get_all("host")]
-    found = [parse_authority(each, request.scheme) for each in filter(None, named)]
+    given = filter(None, named)
+    found = [parse_authority(each, request.scheme) for each in given]
+    # Servers go by the port that they are reached at, whatever is said.
+    found += [(each[0], request.port) for each in found if each is not None]
     if server_name:
         found.append((server_name, request.port))
     made: list[Endpoint] = []

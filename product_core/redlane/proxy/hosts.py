@@ -51,6 +51,8 @@ def parse_authority(authority: str, scheme: str) -> Endpoint | None:
     """The host and port of an authority or a `Host`; None where it is none."""
     if not authority or any(each in authority for each in "@/\\ \t\r\n?#"):
         return None
+    if "%" in authority and authority[0] != "[":
+        return None  # no name has it
     host, separator, number = authority.rpartition(":")
     if not separator or authority.endswith("]") or (":" in host and host[0] != "["):
         host, number = authority, ""

@@ -24,8 +24,17 @@ _BEGINNING = re.compile(
 )
 """What may become TLS or a request, however it is written, with the next byte."""
 
-_OTHERWISE_HTTP = re.compile(rb"\s*[A-Za-z-]{1,24}[ \t]+(?:/|\*|http)", re.IGNORECASE)
+_METHOD = rb"\s*(?!SSH-|[0-9a-f]{4}git-)[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}"
+_OTHERWISE_HTTP = re.compile(
+    rb"%b[ \t]+(?:/|\*|\?|http)|\s*[^\r\n]*[ \t]HTTP/[0-9]" % _METHOD, re.IGNORECASE
+)
 """What servers take for a request, and that is written as none."""
+
+_OTHERWISE_BEGINS = re.compile(rb"%b[ \t]*(?:h(?:tt?)?)?" % _METHOD, re.IGNORECASE)
+"""What may become such a request with the next byte."""
+
+_TLS = b"\x16\x03"
+"""Any record of TLS, whatever it says of its version behind that."""
 
 
 _NEITHER = (
@@ -92,9 +101,9 @@ class Routing:
             return await self._tls(context, data, host, is_passed=is_passed)
         if not greeting and _starts_like_http(data):
             return HttpLayer(context, HTTPMode.transparent)
-        if not greeting and _BEGINNING.fullmatch(data):
+        if not greeting and _may_become(data, is_led=is_led):
             return None
-        if is_listed_ or (is_led and not _OTHERWISE_HTTP.match(data)):
+        if is_listed_ or (is_led and not _is_otherwise_read(data)):
             return TCPLayer(context, ignore=True)
         return Refused(context, _NEITHER)
 
@@ -127,6 +136,18 @@ def _opened(context: Context) -> layer.Layer:
     stack = ServerTLSLayer(context)
     stack.child_layer = ClientTLSLayer(context)
     return stack
+
+
+def _may_become(data: bytes, *, is_led: bool) -> bool:
+    """Whether it is to be seen what this becomes: TLS, a request, or neither."""
+    if _BEGINNING.fullmatch(data):
+        return True
+    return is_led and _OTHERWISE_BEGINS.fullmatch(data) is not None
+
+
+def _is_otherwise_read(data: bytes) -> bool:
+    """Whether servers take this for TLS or a request, though it is written as none."""
+    return data.startswith(_TLS) or _OTHERWISE_HTTP.match(data) is not None
 
 
 def _starts_like_http(data: bytes) -> bool:

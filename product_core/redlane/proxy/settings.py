@@ -75,8 +75,9 @@ def is_loopback(address: str) -> bool:
 @lru_cache(maxsize=1024)
 def plain_address(text: str) -> str | None:
     """An address in its one form, of IPv4 where IPv6 wraps it; None: no address."""
+    plain = text.partition("%")[0] if ":" in text else text  # a zone is of version 6
     try:
-        address = ip_address(text.partition("%")[0])
+        address = ip_address(plain)
     except ValueError:
         return None
     if isinstance(address, IPv6Address):

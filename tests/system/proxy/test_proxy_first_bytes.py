@@ -26,6 +26,10 @@ REQUESTS_OF_SORTS = {
     "two spaces": b"GET  / HTTP/1.1\r\n\r\n",
     "tab": b"GET\t/ HTTP/1.1\r\n\r\n",
     "hyphen": b"M-SEARCH * HTTP/1.1\r\n\r\n",
+    "digit": b"G1 / HTTP/1.1\r\n\r\n",
+    "underscore": b"GET_X / HTTP/1.1\r\n\r\n",
+    "query": b"GET ?a HTTP/1.1\r\n\r\n",
+    "later TLS": b"\x16\x03\x04\x00\x05\x01\x00\x00\x01\x00",
     "address": b"Get http://example.com/ HTTP/1.0\r\n\r\n",
 }
 
