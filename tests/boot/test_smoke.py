@@ -136,6 +136,13 @@ def test_installed_version_judges(machine: Machine, origin: str) -> None:
     judges_every_context(machine, origin)
 
 
+def test_trace_looks_at_sessions_that_run(machine: Machine) -> None:
+    done = machine.run("redlane trace --session default", check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has no processes of its own" in done.stderr
+    machine.run("ls /usr/lib/redlane/lib/python3*/*-packages/redlane/tracing/*.c")
+
+
 def test_reload_puts_new_rules_in_force(machine: Machine) -> None:
     before = main_pid(machine)
     write_policies(machine, {**POLICIES, "smoke-shell": NEW})
