@@ -98,7 +98,7 @@ def main() -> int:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 2)  # bcc speaks of itself there, and of nothing else
         try:
-            from bcc import BPF  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+            from bcc import BPF  # noqa: PLC0415  # takes time, and may be away
 
             os.environ["BCC_KERNEL_SOURCE"] = directory
             program = BPF(text=PROGRAM.read_text(encoding="ascii"))
