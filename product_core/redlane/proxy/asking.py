@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 from mitmproxy import http
@@ -24,10 +25,25 @@ from redlane.proxy.settings import ProxySettings
 from redlane.wire.answer import Answer
 from redlane.wire.question import Origin, QuestionKind
 
-__all__ = ["RequestJudge"]
+__all__ = ["RequestJudge", "Sent"]
 
 _CHARSET = re.compile(r"charset\s*=\s*(\"[^\"]*\"|[^;\s]*)", re.IGNORECASE)
 _RESOLVERS = 53
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it is judged, or a message on its way.
+
+    `method` is another than the request's, `details` are what people are told besides;
+    `name` tells it from others, where a flow has more than one.
+    """
+
+    url: bytes
+    body: bytes = b""
+    method: bytes = b""
+    details: tuple[str, ...] = ()
+    name: str = ""
 
 
 class RequestJudge:
@@ -52,9 +68,8 @@ class RequestJudge:
 
     async def connect(self, flow: http.HTTPFlow, asker: Origin) -> Answer:
         """What becomes of a `CONNECT`."""
-        return await self.ask(
-            flow, asker, _target(flow.request.host, flow.request.port), b""
-        )
+        target = _target(flow.request.host, flow.request.port)
+        return await self.ask(flow, asker, Sent(target))
 
     async def connect_as(self, flow: http.HTTPFlow, asker: Origin, name: str) -> Answer:
         """What becomes of what a `CONNECT` has opened, by the name in its TLS."""
@@ -81,34 +96,19 @@ class RequestJudge:
         """What asks about a tunnel that is open, and where that leads."""
         host, port = flow.request.host, flow.request.port
         found = self._resolver.allowed(asker.connection, host, port)
-        return self._asking(flow, asker, _target(name or host, port), b""), found
+        return self._asking(flow, asker, Sent(_target(name or host, port))), found
 
-    async def ask(
-        self,
-        flow: http.HTTPFlow,
-        asker: Origin,
-        url: bytes,
-        body: bytes,
-        *,
-        method: bytes = b"",
-        details: tuple[str, ...] = (),
-        name: str = "",
-    ) -> Answer:
-        """What becomes of a request to `url` with that body, or a message on its way.
-
-        `name` tells it from others, where a flow has more than one.
-        """
+    async def ask(self, flow: http.HTTPFlow, asker: Origin, sent: Sent) -> Answer:
+        """What becomes of what is sent, by each name that it gives where it goes."""
         request, client = flow.request, asker.connection
         host, port = request.host, request.port
         found = self._resolver.known(host, port)
         problem = problem_of(request) or self._of_address(request, found or ())
         if problem:
-            return await self.refuse(flow, asker, problem, url)
-        ask = self._asking(
-            flow, asker, url, body, method=method, details=details, name=name
-        )
+            return await self.refuse(flow, asker, problem, sent.url)
+        ask = self._asking(flow, asker, sent)
         if found is None and asker.credential is not None:
-            refuse = partial(self._refused, flow, asker, url)
+            refuse = partial(self._refused, flow, asker, sent.url)
             look_up = partial(self._resolver.look_up, host, port)
             answer, found = await ask_unnamed(ask, look_up, refuse)
         else:
@@ -119,40 +119,25 @@ class RequestJudge:
         for alias in aliases_of(request, flow.client_conn.sni):
             if answer.blocked:
                 break
-            made = _made(answer, url, body)
-            ask = self._asking(
-                flow,
-                asker,
-                url_as(made[0], alias),
-                made[1],
-                method=method,
-                details=details,
-                name=name,
-            )
+            made = _made(answer, sent)
+            named = replace(made, url=url_as(made.url, alias))
+            ask = self._asking(flow, asker, named)
             answer = await _by_another_name(ask, found, answer)
         return answer
 
-    def _asking(
-        self,
-        flow: http.HTTPFlow,
-        asker: Origin,
-        url: bytes,
-        body: bytes,
-        *,
-        method: bytes = b"",
-        details: tuple[str, ...] = (),
-        name: str = "",
-    ) -> AskRequest:
-        """What asks about a request, by the addresses that its host leads to."""
+    def _asking(self, flow: http.HTTPFlow, asker: Origin, sent: Sent) -> AskRequest:
+        """What asks about what is sent, by the addresses that its host leads to."""
         request = flow.request
         line = RequestLine(
-            method or request.method.encode(), url, request.http_version.encode()
+            sent.method or request.method.encode(),
+            sent.url,
+            request.http_version.encode(),
         )
         make = partial(
             NetworkContent.of_request,
             line,
             self.headers(request),
-            body,
+            sent.body,
             _in_utf8(request.headers.get("content-type", "")),
         )
 
@@ -164,10 +149,10 @@ class RequestJudge:
                 asker,
                 Context.NETWORK,
                 content,
-                len(body),
-                details,
+                len(sent.body),
+                sent.details,
                 kind=kind,
-                about=About(name or flow.id),
+                about=About(sent.name or flow.id),
             )
 
         return ask
@@ -220,12 +205,12 @@ class RequestJudge:
         return tuple((name.lower(), value) for name, value in fields)
 
 
-def _made(answer: Answer, url: bytes, body: bytes) -> tuple[bytes, bytes]:
-    """The URL and the body that a request has, once an answer has rewritten it."""
+def _made(answer: Answer, sent: Sent) -> Sent:
+    """What is sent, once an answer has rewritten it."""
     if answer.content is None:
-        return url, body
+        return sent
     made = NetworkContent(answer.content, ()).request()
-    return made.line.url, made.body
+    return replace(sent, url=made.line.url, body=made.body)
 
 
 async def _by_another_name(ask: AskRequest, found: Found, first: Answer) -> Answer:

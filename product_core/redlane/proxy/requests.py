@@ -14,7 +14,7 @@ from redlane.errors import ContentError
 from redlane.model.policy import Context
 from redlane.model.verdict import Decision
 from redlane.proxy.answers import refusal_response
-from redlane.proxy.asking import RequestJudge
+from redlane.proxy.asking import RequestJudge, Sent
 from redlane.proxy.hosts import is_listed
 from redlane.proxy.judge import Judge
 from redlane.proxy.rewriting import put_body, put_request
@@ -73,9 +73,8 @@ class Requests:
         """What becomes of a WebSocket message: it is a POST to its URL."""
         url = flow.request.url.encode("utf-8", "surrogateescape")
         name = str(uuid4())  # an answer to one message is none to others
-        answer = await self._asked.ask(
-            flow, asker, url, body, method=b"POST", name=name
-        )
+        sent = Sent(url, body, b"POST", name=name)
+        answer = await self._asked.ask(flow, asker, sent)
         if answer.blocked:
             return answer
         if answer.content is not None:
@@ -89,7 +88,7 @@ class Requests:
 
     async def _provider(self, flow: http.HTTPFlow, asker: Origin) -> None:
         url = flow.request.url.encode("utf-8", "surrogateescape")
-        answer = await self._asked.ask(flow, asker, url, b"", details=(_PROVIDER,))
+        answer = await self._asked.ask(flow, asker, Sent(url, details=(_PROVIDER,)))
         if answer.blocked:
             flow.response = refusal_response(answer)
         elif answer.content is not None:
@@ -129,7 +128,7 @@ class Requests:
         url = request.url.encode("utf-8", "surrogateescape")
         text, charset = to_utf8(body, request.headers.get("content-type", ""))
         body_of = partial(from_utf8, charset=charset) if is_changeable else None
-        answer = await self._asked.ask(flow, asker, url, text)
+        answer = await self._asked.ask(flow, asker, Sent(url, text))
         if answer.blocked:
             flow.response = refusal_response(answer)
         elif answer.content is not None:
