@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redlane.decoding.charsets import charset_of, from_utf8, to_utf8
+from redlane.decoding.charsets import charset_of, from_utf8, is_known, to_utf8
 from redlane.errors import ContentError
 
 LATIN = "naïve secret"
@@ -91,6 +91,25 @@ def test_a_charset_that_has_not_the_character_is_told() -> None:
 )
 def test_the_charset_of_a_type(content_type: str, charset: str | None) -> None:
     assert charset_of(content_type) == charset
+
+
+@pytest.mark.parametrize(
+    ("content_type", "known"),
+    [
+        ("application/json", True),
+        ('application/json; charset="UTF-8"', True),
+        ("a/b; xcharset=odd; charset=utf-8", True),
+        ('a/b; y="charset=odd"; charset=utf-8', True),
+        ("a/b; charset=utf-8; charset=UTF-8", True),
+        ("a/b; charset=utf-8; charset=utf-7", False),
+        ("a/b; charset=utf-7-imap", False),
+        ("a/b; charset=" + "x" * 90_000, False),
+    ],
+)
+def test_a_charset_is_known_if_it_is_one_and_can_be_read(
+    content_type: str, *, known: bool
+) -> None:
+    assert is_known(content_type) is known
 
 
 @given(

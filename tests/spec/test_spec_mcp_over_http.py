@@ -145,7 +145,7 @@ def test_a_modify_never_leaves_the_old_argument_in_a_header(lab: Proxied) -> Non
     assert lab.origin.reached("repeated") == []
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1", "2130706433"])
+@pytest.mark.parametrize("host", ["LocalHost", "127.0.0.1", "127.1", "2130706433"])
 def test_policies_know_the_server_by_its_host_however_it_is_written(
     lab: Proxied, host: str
 ) -> None:

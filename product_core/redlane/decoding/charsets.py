@@ -66,6 +66,9 @@ _NEVER_READ = frozenset({"idna", "punycode", "undefined"})
 
 _WIDE = tuple(_BY_MARK)
 _PARAMETER = re.compile(r"""charset\s*=\s*["']?\s*([^\s;"',]{1,40})""", re.IGNORECASE)
+_LONGEST_NAME = 41
+"""One more than any has: what is cut there is known by nobody."""
+
 _PARAMETERS = re.compile(r""";\s*([^\s;="]+)\s*=\s*("[^"]*"|'[^']*'|[^\s;,"]*)""")
 _META = re.compile(rb"""<meta[^>]{1,300}?charset\s*=\s*["']?\s*([a-z0-9_:-]{1,40})""")
 _META_WITHIN = 4_096
@@ -156,7 +159,7 @@ def _charsets_of(content_type: str) -> tuple[str, ...]:
     loose = _PARAMETER.search(content_type)
     if not named and loose is not None:
         named = [loose[1]]
-    return tuple(each.strip("\"' \t").lower() for each in named)
+    return tuple(each.strip("\"' \t")[:_LONGEST_NAME].lower() for each in named)
 
 
 def _declared(data: bytes, content_type: str) -> str | None:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from redlane.proxy.settings import plain_address
 
-__all__ = ["Endpoint", "is_listed", "parse_authority", "same_host"]
+__all__ = ["Endpoint", "is_listed", "parse_authority", "plain_host", "same_host"]
 
 Endpoint = tuple[str, int]
 """A host and a port."""
@@ -14,7 +14,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @lru_cache(maxsize=1024)
-def _plain(host: str) -> str:
+def plain_host(host: str) -> str:
+    """A name or an address in its one form, whatever letters it is written with."""
     name = host.strip("[]").rstrip(".").lower()
     address = plain_address(name)
     if address is not None:
@@ -27,12 +28,12 @@ def _plain(host: str) -> str:
 
 def same_host(one: str, other: str) -> bool:
     """Whether two names are of one host, by their spelling alone."""
-    return _plain(one) == _plain(other)
+    return plain_host(one) == plain_host(other)
 
 
 def is_listed(host: str, port: int, hosts: Iterable[str]) -> bool:
     """Whether a setting lists a host: `name`, `name:port`, `*.name` for those below."""
-    return any(_is_named(_plain(host), port, each) for each in hosts)
+    return any(_is_named(plain_host(host), port, each) for each in hosts)
 
 
 def _is_named(host: str, port: int, entry: str) -> bool:
@@ -43,8 +44,8 @@ def _is_named(host: str, port: int, entry: str) -> bool:
             return False
         pattern = name
     if pattern.startswith("*."):
-        return host.endswith("." + _plain(pattern[2:]))
-    return host == _plain(pattern)
+        return host.endswith("." + plain_host(pattern[2:]))
+    return host == plain_host(pattern)
 
 
 def parse_authority(authority: str, scheme: str) -> Endpoint | None:

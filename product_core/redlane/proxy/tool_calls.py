@@ -26,7 +26,7 @@ from redlane.model.verdict import Decision
 from redlane.proxy.aliases import aliases_of
 from redlane.proxy.answers import refusal_response
 from redlane.proxy.asking import RequestJudge
-from redlane.proxy.hosts import is_listed
+from redlane.proxy.hosts import is_listed, plain_host
 from redlane.proxy.judge import QUICK_BYTES, About, Judge
 from redlane.proxy.settings import ProxySettings, is_loopback, plain_address
 from redlane.wire.answer import Answer
@@ -144,7 +144,7 @@ class ToolCalls:
         request: str,
     ) -> Answer:
         """What becomes of one call, by one name of its server."""
-        host = flow.request.host.rstrip(".").lower()
+        host = plain_host(flow.request.host)
         return await self._judge.judge(
             asker,
             Context.MCP,
@@ -164,7 +164,7 @@ class ToolCalls:
             *aliases_of(request, flow.client_conn.sni),
             *((each, request.port) for each in self._near(request, asker)),
         ]
-        yield from dict.fromkeys(host.rstrip(".").lower() for host, _ in ends)
+        yield from dict.fromkeys(plain_host(host) for host, _ in ends)
         for name, entry in self._settings().mcp_servers.items():
             if any(is_listed(host, port, (entry,)) for host, port in ends):
                 yield name

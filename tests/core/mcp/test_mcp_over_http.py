@@ -38,6 +38,7 @@ NONE = {
     "another method": b'{"method":"tools/list"}',
     "a text about it": json.dumps({"text": PLAIN.decode()}).encode(),
     "a chat": json.dumps({"messages": [CALL]}).encode(),
+    "a picture with a call in it": b"\x89PNG\0\0" + PLAIN,
     "an answer": b'{"id":1,"result":{"method":"tools/call"}}',
     "broken, and no call": b'{"a": tools/call}',
     "lines of logs": b'{"log":"tools/call"}\n{"method":"tools/call"}\n',

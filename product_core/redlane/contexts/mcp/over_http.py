@@ -71,10 +71,10 @@ def begins_as_json(body: bytes) -> bool:
 
 def _readings(bodies: Iterable[bytes]) -> Iterator[bytes]:
     """These bodies, and what those are with characters of two or four bytes."""
-    given = tuple(bodies)
+    given = tuple(dict.fromkeys(bodies))
     yield from given
     for body in given:
-        if b"\0" in body:
+        if begins_as_json(body) and b"\0" in body:
             for codec in _WIDE:
                 yield body.decode(codec, "replace").encode()
 
