@@ -11,7 +11,10 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
-SOURCES = ("module", "opening", "caller", "rulings")
+SOURCES = (
+    *("module", "serving", "paths", "opening", "entries"),
+    *("answering", "caller", "rulings"),
+)
 OLDEST_PYTHON = "0x030b0000"
 
 EXTENSION = Extension(

@@ -6,105 +6,33 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from syscall_harness import NOBODY, Kit, Outcome, Sourced, forked, supervised
+from syscall_harness import NOBODY, Kit, forked
 from syscall_opens import Opens, make_tree
+from syscall_quick import OPENS, Bench, WordJudge, remove
 from syscall_trees import SHARES
 from tiers import examples
 
-from redlane.api import Ruling, SystemCall
 from redlane_context_syscall.calls import GO_ON, Answer, Handler
-from redlane_context_syscall.deciding import Decisions
-from redlane_context_syscall.hot import HotSource, is_built
+from redlane_context_syscall.hot import is_built
 from redlane_context_syscall.kernel.listener import Notification
-from redlane_context_syscall.loop import Source
-from redlane_context_syscall.opening import Opening
-from redlane_context_syscall.processes import Described
 
 pytestmark = pytest.mark.skipif(
     not is_built(), reason="NOT TESTED: the extension _hot is not built here"
 )
 
-OPENS = ("open", "openat", "creat")
 IS_ROOT = os.geteuid() == 0
 USERS = [
     pytest.param(0, id="root", marks=pytest.mark.skipif(not IS_ROOT, reason="no root")),
     pytest.param(NOBODY if IS_ROOT else None, id="ordinary user"),
 ]
-
-
-class WordJudge:
-    """Flags paths with the word "flagged", and blocks those with another, if any."""
-
-    named: Mapping[str, bool] = MappingProxyType(dict.fromkeys(OPENS, True))
-    is_slow: frozenset[str] = frozenset()
-
-    def __init__(self, log: list[Any], blocked: str) -> None:
-        self.generation = 1
-        self.blocked = blocked
-        self.log = log
-        self.ruled: list[tuple[str, tuple[str | None, ...]]] = []
-        self.tell: Callable[[], None] = lambda: None
-        log.append(self.ruled)
-
-    def rule(self, call: SystemCall) -> Ruling:
-        self.ruled.append((call.name, call.paths))
-        texts = [self.blocked if path is None else path for path in call.paths]
-        is_blocked = any(self.blocked in text for text in texts)
-        return Ruling(
-            allowed=not (self.blocked and is_blocked),
-            flagged=any("flagged" in text for text in texts),
-        )
-
-    def report(self, call: SystemCall, ruling: Ruling) -> None:
-        self.log.append((call.name, call.paths, ruling.allowed))
-
-    def on_change(self, tell: Callable[[], None]) -> None:
-        self.tell = tell
-
-    def change(self, blocked: str) -> None:
-        self.blocked = blocked
-        self.generation += 1
-        self.tell()
-
-
-class Bench:
-    """Handlers and, if `quick`, the extension before them; `judge` is made anew."""
-
-    def __init__(self, *, quick: bool, blocked: str = "blocked") -> None:
-        self.blocked = blocked
-        self.source: Sourced | None = self._source if quick else None
-        self.extra: Callable[[WordJudge, Kit], dict[str, Handler]] = lambda _j, _k: {}
-
-    def handlers(self, kit: Kit) -> Mapping[str, Handler]:
-        self.judge = WordJudge(kit.log, self.blocked)
-        self.decisions = Decisions(
-            self.judge, lambda call: Described(call.pid), lambda _: None
-        )
-        opening = Opening(
-            kit.listener, kit.world, self.decisions, blocking=kit.blocking
-        )
-        return {**opening.handlers(), **self.extra(self.judge, kit)}
-
-    def _source(
-        self, kit: Kit, handlers: dict[int, Handler]
-    ) -> tuple[Source, dict[int, Handler]]:
-        source = HotSource(kit.listener, kit.world, self.decisions)
-        self.judge.on_change(source.forget)
-        return source, source.handlers(handlers)
-
-    def run(
-        self, act: Callable[[], Any], names: Sequence[str] = OPENS, **given: Any
-    ) -> Outcome:
-        return supervised(act, names, self.handlers, source=self.source, **given)
 
 
 @pytest.fixture
@@ -113,7 +41,7 @@ def place() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="redlane-"))
     path.chmod(0o777)
     yield path
-    shutil.rmtree(path)
+    remove(path)
 
 
 @pytest.mark.parametrize("share", SHARES)
@@ -133,7 +61,7 @@ def test_every_open_is_what_it_would_be_natively(
         return opens.run()
 
     native = forked(natively, user=user)
-    shutil.rmtree(tree)
+    remove(tree)
     bench = Bench(quick=True, blocked="")
     outcome = bench.run(opens.run, user=user, before=prepare)
     wrong = [
@@ -248,7 +176,7 @@ def test_what_was_allowed_is_not_asked_again(place: Path) -> None:
         return opened(place, [("absolute", "file", os.O_RDONLY)] * 20)
 
     outcome = Bench(quick=True).run(act)
-    asked = [paths for _, paths in outcome.log[0] if paths[0].endswith("/file")]
+    asked = [paths for _, paths, _ in outcome.log[0] if paths[0].endswith("/file")]
     assert len(asked) == 1
 
 

@@ -8,8 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -96,4 +100,44 @@ int directory_of(struct threads *threads, uint32_t thread, int number) {
         threads->by_path = true;
     }
     return directory_by_path(thread, number);
+}
+
+/* The kernel tells how many are open as the size of their directory (since 6.2). */
+bool has_room(uint32_t thread) {
+    char path[64];
+    struct stat table;
+    struct rlimit limit;
+    snprintf(path, sizeof path, "/proc/%u/fd", thread);
+    return stat(path, &table) == 0 && table.st_size > 0 &&
+           prlimit((pid_t)thread, RLIMIT_NOFILE, NULL, &limit) == 0 &&
+           (rlim_t)table.st_size < limit.rlim_cur;
+}
+
+static ssize_t told_of(uint32_t thread, char *text, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/status", thread);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    ssize_t length = read(file, text, size - 1);
+    close(file);
+    return length;
+}
+
+/* The second line of it; a program's name, in the first, has its line ends escaped. */
+static int umask_of(uint32_t thread) {
+    static const char before[] = "\nUmask:\t";
+    char text[512];
+    ssize_t length = told_of(thread, text, sizeof text);
+    if (length <= 0) return -1;
+    text[length] = 0;
+    const char *found = strstr(text, before);
+    return found ? (int)strtol(found + sizeof before - 1, NULL, 8) & 0777 : -1;
+}
+
+int take_umask(uint32_t thread) {
+    static _Thread_local bool has_its_own;
+    int theirs = umask_of(thread);
+    if (theirs < 0 || (!has_its_own && unshare(CLONE_FS))) return -1;
+    has_its_own = true;
+    return (int)umask((mode_t)theirs);
 }

@@ -9,15 +9,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
 /* ---- rulings.c: what was allowed before ---- */
 
-/* A call as policies see it; without a canonical path where nothing is. */
+/* A call as policies see it; without a canonical path where nothing is. Of a call with
+ * two paths both stand there, the NUL of the first between them. */
 struct subject {
     int number;
-    bool writes;
+    bool changes; /* what is there, or that nothing is */
     const char *literal, *canonical;
     size_t literal_length, canonical_length;
 };
@@ -62,7 +64,39 @@ ssize_t read_path(pid_t thread, uint64_t address, char path[PATH_MAX]);
  * directory with AT_FDCWD; -1 when there is none. */
 int directory_of(struct threads *threads, uint32_t thread, int number);
 
-/* ---- opening.c: a plain open, from its registers to the answer ---- */
+/* Whether it may have one more open file, as far as that can be told at once. */
+bool has_room(uint32_t thread);
+
+/* Be as its umask says, in this thread, for what is made; the one of before, or -1. */
+int take_umask(uint32_t thread);
+
+/* ---- paths.c: where a path leads ---- */
+
+/* A name in a directory, which is held by O_PATH and may be written to. */
+struct entry {
+    int directory;
+    struct stat about; /* the directory */
+    const char *name;
+};
+
+struct hot;
+
+/* The file pinned, and whether the path has no links in it; -1 with errno. */
+int pinned(int from, const char *path, uint32_t flags, bool *is_direct);
+
+/* Whether a file's file system is one whose opens have no effect and wait for no peer. */
+bool is_on_plain_device(struct hot *hot, int pin, dev_t device);
+
+/* The path of what is pinned: its length; 0 where it has none, or one that is not plain. */
+size_t canonical_path(const struct hot *hot, int pin, const char *literal, size_t length,
+                      bool is_direct, char path[PATH_MAX]);
+
+/* The entry that a path names, whether or not anything is there, and its canonical path;
+ * false for what is not plain. The directory is to be closed unless it is -1. */
+bool placed(struct hot *hot, int from, const char *literal, struct entry *entry,
+            char path[PATH_MAX], size_t *length);
+
+/* ---- serving.c: from the registers to the answer ---- */
 
 enum { KNOWN_DEVICES = 16 };
 
@@ -73,15 +107,19 @@ enum outcome {
     INTERRUPTED /* nothing was received */
 };
 
+enum deed { OPEN, MAKE, MAKE_DIRECTORY, REMOVE, RENAME };
+
+/* What is held of it is held until it is answered, or passed on. */
 struct call {
     struct seccomp_notif notification;
     struct subject subject;
     uint64_t epoch;
-    uint32_t flags;
+    enum deed deed;
+    uint32_t flags, mode; /* as its registers have them */
     bool is_directory;
-    int pin; /* what the path leads to, as O_PATH, to be closed by whoever is asked;
-              * -1: nothing is there (ENOENT) */
-    char literal[PATH_MAX], canonical[PATH_MAX];
+    int pin; /* what is to be opened, as O_PATH; -1: nothing is there (ENOENT) */
+    struct entry entries[2];
+    char literal[2 * PATH_MAX], canonical[2 * PATH_MAX];
 };
 
 struct hot {
@@ -106,10 +144,37 @@ bool hot_init(struct hot *hot, int listener, bool polls);
 void hot_free(struct hot *hot);
 
 /* Receive calls and answer them, until one is not to be answered here. One thread at a
- * time; waits for nothing but the next call, and for the memory of callers. */
+ * time; waits for nothing but the next call, the memory of callers, and disks. */
 enum outcome hot_serve(struct hot *hot, struct call *call);
 
 /* Answer what was asked about last; false where Python has to do it from the start. */
 bool hot_allow(struct hot *hot, const struct call *call, bool lasts);
+
+/* Let go of what a call holds. */
+void let_call_go(struct call *call);
+
+/* ---- answering.c ---- */
+
+/* Whether the caller still waits: then all that was read of it was its own. To be asked
+ * before anything is changed. */
+bool is_waiting(const struct hot *hot, const struct call *call);
+
+enum outcome respond(const struct hot *hot, const struct call *call, int value, int reason);
+
+/* The number that a file gets in the caller's table; -1 with errno. */
+int handed_in(const struct hot *hot, const struct call *call, int file);
+
+/* ---- opening.c: a file that is there, or that comes to be; see module.c for the rest ---- */
+
+/* Find what is to be opened, and have it ruled on with `subject`; or another outcome. */
+enum outcome find_opened(struct hot *hot, struct call *call, int from);
+enum outcome give_opened(const struct hot *hot, const struct call *call);
+enum outcome give_made(const struct hot *hot, const struct call *call);
+
+/* ---- entries.c: a directory made, a name that goes, or comes to be another ---- */
+
+enum outcome find_entry(struct hot *hot, struct call *call, int from);
+enum outcome find_renamed(struct hot *hot, struct call *call, int from, int to);
+enum outcome give_changed(const struct hot *hot, const struct call *call);
 
 #endif

@@ -1,11 +1,9 @@
-/* redlane_context_syscall._hot: answers plain opens without Python; see hot.py. */
+/* redlane_context_syscall._hot: answers plain calls without Python; see hot.py. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include "hot.h"
 
-#include <errno.h>
-#include <unistd.h>
 
 struct hot_loop {
     PyObject_HEAD
@@ -36,7 +34,7 @@ static int loop_init(PyObject *object, PyObject *arguments, PyObject *keywords) 
 /* Nobody may allow any more what was asked about last. */
 static void withdraw(struct hot_loop *self) {
     self->token++;
-    if (self->asks && self->call.pin >= 0) close(self->call.pin);
+    if (self->asks) let_call_go(&self->call);
     self->asks = false;
 }
 
@@ -60,10 +58,11 @@ static bool is_ready(const struct hot_loop *self) {
 static PyObject *question(struct hot_loop *self) {
     const struct call *call = &self->call;
     self->asks = true;
-    return Py_BuildValue("(y#y#y#K)", (const char *)&call->notification,
+    return Py_BuildValue("(y#y#y#OK)", (const char *)&call->notification,
                          (Py_ssize_t)sizeof call->notification, call->literal,
                          (Py_ssize_t)call->subject.literal_length, call->canonical,
-                         (Py_ssize_t)call->subject.canonical_length, self->token);
+                         (Py_ssize_t)call->subject.canonical_length,
+                         call->subject.changes ? Py_True : Py_False, self->token);
 }
 
 static PyObject *loop_serve(PyObject *object, PyObject *nothing) {
@@ -84,14 +83,19 @@ static PyObject *loop_serve(PyObject *object, PyObject *nothing) {
                          (Py_ssize_t)sizeof self->call.notification);
 }
 
-/* With the interpreter's lock, so that nobody receives meanwhile: nothing here waits. */
+/* As if it served, so that nobody receives meanwhile: a disk may be waited for. */
 static PyObject *loop_allow(PyObject *object, PyObject *arguments) {
     struct hot_loop *self = (struct hot_loop *)object;
     unsigned long long token;
     int lasts;
     if (!is_ready(self) || !PyArg_ParseTuple(arguments, "Kp", &token, &lasts)) return NULL;
     if (!self->asks || self->token != token || self->is_serving) Py_RETURN_FALSE;
-    bool is_answered = hot_allow(&self->hot, &self->call, lasts);
+    bool is_answered;
+    self->is_serving = true;
+    Py_BEGIN_ALLOW_THREADS
+    is_answered = hot_allow(&self->hot, &self->call, lasts);
+    Py_END_ALLOW_THREADS
+    self->is_serving = false;
     withdraw(self);
     return PyBool_FromLong(is_answered);
 }
@@ -138,7 +142,7 @@ static PyMethodDef methods[] = {
     {"wake_by", loop_wake_by, METH_O, "Write to this eventfd at the next call."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot slots[] = {{Py_tp_doc, "Answers plain opens of one listener."},
+static PyType_Slot slots[] = {{Py_tp_doc, "Answers plain calls of one listener."},
                               {Py_tp_init, (void *)loop_init},
                               {Py_tp_dealloc, (void *)loop_dealloc},
                               {Py_tp_methods, methods},

@@ -1,170 +1,94 @@
 /* A plain open done in the caller's place, step for step as Python does it.
  *
- * Plain: an existing regular file or directory of an ordinary file system, whose path
- * the kernel can resolve from what it has cached, so that nothing here ever waits for a
- * disk, a server or a peer. Whatever else turns up is passed on before it had an effect,
- * and Python begins again: there is one judgement of what is unusual, and it is there. */
+ * Plain: a regular file or directory of an ordinary file system, or a name in one where
+ * nothing is yet. What is there is found in what the kernel has cached alone, and then
+ * nothing here waits for a disk, a server or a peer. */
 #define _GNU_SOURCE
 #include "hot.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
-#include <poll.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#define OWN_ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
-#else
-#error "only Python serves here"
-#endif
+enum { KERNEL_LARGEFILE = 0100000, RIGHTS = 07777 };
 
-#ifndef RESOLVE_CACHED
-#define RESOLVE_CACHED 0x20
-#endif
-enum { KERNEL_LARGEFILE = 0100000, XFS = 0x58465342, ZFS = 0x2fc12fc1 };
-
-/* O_CREAT, O_TRUNC, O_PATH, O_TMPFILE and what is rare are not among them. */
+/* O_PATH, O_TMPFILE and what is rare are not among them. */
 static const uint32_t PLAIN_FLAGS = O_ACCMODE | O_APPEND | O_CLOEXEC | O_DIRECTORY |
                                     O_DSYNC | KERNEL_LARGEFILE | O_NOCTTY | O_NOFOLLOW |
                                     O_NONBLOCK | O_SYNC;
+static const uint32_t MAKING_FLAGS = O_CREAT | O_EXCL | O_TRUNC;
 
-struct wanted {
-    int from;
-    uint64_t path;
-    uint32_t flags;
-};
-
-bool hot_init(struct hot *hot, int listener, bool polls) {
-    memset(hot, 0, sizeof *hot);
-    hot->listener = listener;
-    hot->polls = polls;
-    atomic_init(&hot->wake, -1);
-    threads_init(&hot->threads);
-    hot->descriptors = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    hot->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-    return hot->descriptors >= 0 && hot->mounts >= 0 && rulings_init(&hot->rulings);
+static bool writes(uint32_t flags) {
+    return (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
 }
 
-void hot_free(struct hot *hot) {
-    rulings_free(&hot->rulings);
-    threads_free(&hot->threads);
-    if (hot->descriptors >= 0) close(hot->descriptors);
-    if (hot->mounts >= 0) close(hot->mounts);
-    hot->descriptors = hot->mounts = -1;
+static bool are_plain(uint32_t flags) {
+    /* What is opened by its name is known when it is open, and that is too late then. */
+    bool is_by_name = flags & O_NOFOLLOW && flags & O_TRUNC;
+    if ((flags & O_ACCMODE) == O_ACCMODE || is_by_name) return false;
+    return !(flags & ~(flags & O_DIRECTORY ? PLAIN_FLAGS : PLAIN_FLAGS | MAKING_FLAGS));
 }
 
-static bool is_plain(const struct seccomp_notif *notification, struct wanted *wanted) {
-    const struct seccomp_data *data = &notification->data;
-    if (data->arch != OWN_ARCHITECTURE || !notification->pid) return false;
-    if (data->nr == __NR_openat) {
-        *wanted = (struct wanted){(int)data->args[0], data->args[1], (uint32_t)data->args[2]};
-#ifdef __NR_open
-    } else if (data->nr == __NR_open) {
-        *wanted = (struct wanted){AT_FDCWD, data->args[0], (uint32_t)data->args[1]};
-#endif
-    } else {
-        return false;
+/* ---- what is to be opened ---- */
+
+static enum outcome find_pinned(struct hot *hot, struct call *call, bool is_direct) {
+    struct stat about;
+    if (fstat(call->pin, &about)) return PASS_ON;
+    call->is_directory = S_ISDIR(about.st_mode);
+    if (call->is_directory && call->subject.changes) return PASS_ON; /* it will fail */
+    if ((!call->is_directory && !S_ISREG(about.st_mode)) ||
+        !is_on_plain_device(hot, call->pin, about.st_dev))
+        return PASS_ON;
+    call->subject.canonical_length =
+        canonical_path(hot, call->pin, call->literal, call->subject.literal_length,
+                       is_direct, call->canonical);
+    return call->subject.canonical_length ? ASK : PASS_ON;
+}
+
+static enum outcome find_existing(struct hot *hot, struct call *call, int from) {
+    bool is_direct;
+    call->pin = pinned(from, call->literal, call->flags, &is_direct);
+    if (call->pin >= 0) return find_pinned(hot, call, is_direct);
+    if (errno != ENOENT || !is_direct) return PASS_ON;
+    call->subject.changes = false;
+    return ASK;
+}
+
+/* The file at the end of a path that may be made: the name itself, no link followed. In a
+ * sticky directory it is for the kernel to say whether such an open may have what is there
+ * (proc_sys_fs(5), protected_regular). */
+static enum outcome find_unmade(struct call *call, const struct entry *entry) {
+    struct stat about;
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+                           .resolve = RESOLVE_NO_SYMLINKS};
+    call->pin = (int)syscall(__NR_openat2, entry->directory, entry->name, &how, sizeof how);
+    if (call->pin < 0) {
+        if (errno != ENOENT) return PASS_ON;
+        call->deed = MAKE;
+        call->subject.changes = true;
+        return ASK;
     }
-    return !(wanted->flags & ~PLAIN_FLAGS) && (wanted->flags & O_ACCMODE) != O_ACCMODE;
+    if (call->flags & O_EXCL || entry->about.st_mode & S_ISVTX ||
+        fstat(call->pin, &about) || !S_ISREG(about.st_mode) ||
+        about.st_dev != entry->about.st_dev)
+        return PASS_ON;
+    call->is_directory = false;
+    return ASK;
 }
 
-/* ---- where the path leads ---- */
-
-static int resolved(int from, const char *path, uint32_t flags, uint64_t how) {
-    struct open_how asked = {
-        .flags = O_PATH | O_CLOEXEC | (flags & (O_NOFOLLOW | O_DIRECTORY)),
-        .resolve = how | RESOLVE_CACHED};
-    return (int)syscall(__NR_openat2, from, path, &asked, sizeof asked);
-}
-
-/* The file pinned, and whether the path has no links in it; -1 with errno. */
-static int pinned(int from, const char *path, uint32_t flags, bool *is_direct) {
-    int pin = resolved(from, path, flags, RESOLVE_NO_SYMLINKS);
-    *is_direct = pin >= 0 || errno != ELOOP;
-    return *is_direct ? pin : resolved(from, path, flags, RESOLVE_NO_MAGICLINKS);
-}
-
-static bool is_plain_kind(uint32_t kind) {
-    static const uint32_t plain[] = {BTRFS_SUPER_MAGIC, EROFS_SUPER_MAGIC_V1,
-                                     EXT4_SUPER_MAGIC,  F2FS_SUPER_MAGIC,
-                                     ISOFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC,
-                                     RAMFS_MAGIC,       SQUASHFS_MAGIC,
-                                     TMPFS_MAGIC,       XFS,
-                                     ZFS};
-    for (size_t at = 0; at < sizeof plain / sizeof *plain; at++)
-        if (plain[at] == kind) return true;
-    return false;
-}
-
-/* Whether a file's file system is one whose opens have no effect and do not wait. A
- * device's number is believed for a second only: it may pass to another file system. */
-static bool is_on_plain_device(struct hot *hot, int pin, dev_t device) {
-    struct statfs about;
-    struct timespec now;
-    size_t place = (size_t)device % KNOWN_DEVICES;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (hot->devices[place].number == device && hot->devices[place].until > now.tv_sec)
-        return true;
-    if (fstatfs(pin, &about) || !is_plain_kind((uint32_t)about.f_type)) return false;
-    hot->devices[place].number = device;
-    hot->devices[place].until = now.tv_sec + 1;
-    return true;
-}
-
-static bool is_below(const char *path, const char *directory) {
-    size_t length = strlen(directory);
-    return strncmp(path, directory, length) == 0 && (path[length] == '/' || !path[length]);
-}
-
-/* A name that leads back to the file, not what the kernel tells of one without a name. */
-static bool is_plain_path(const char *path, size_t length) {
-    static const char deleted[] = " (deleted)";
-    size_t end = sizeof deleted - 1;
-    if (*path != '/' || (length >= end && !strcmp(path + length - end, deleted)))
-        return false;
-    return !is_below(path, "/proc") && !is_below(path, "/sys") && !is_below(path, "/dev");
-}
-
-/* Whether a path without links in it has nothing else either that makes it another. */
-static bool is_normal(const char *path, size_t length) {
-    return path[length - 1] != '/' && *path != '.' && !strstr(path, "//") &&
-           !strstr(path, "/.");
-}
-
-static bool is_told(const struct hot *hot, struct call *call, int descriptor) {
-    char number[16];
-    snprintf(number, sizeof number, "%d", descriptor);
-    ssize_t length =
-        readlinkat(hot->descriptors, number, call->canonical, sizeof call->canonical);
-    if (length <= 0 || (size_t)length >= sizeof call->canonical) return false;
-    call->canonical[length] = 0;
-    call->subject.canonical_length = (size_t)length;
-    return is_plain_path(call->canonical, (size_t)length);
-}
-
-static bool is_literal(struct call *call) {
-    size_t length = call->subject.literal_length;
-    memcpy(call->canonical, call->literal, length + 1);
-    call->subject.canonical_length = length;
-    return is_plain_path(call->canonical, length);
-}
-
-static bool make_canonical(const struct hot *hot, struct call *call, bool is_direct) {
-    if (is_direct && *call->literal == '/' &&
-        is_normal(call->literal, call->subject.literal_length))
-        return is_literal(call);
-    return is_told(hot, call, call->pin);
+enum outcome find_opened(struct hot *hot, struct call *call, int from) {
+    struct entry *entry = &call->entries[0];
+    if (!are_plain(call->flags)) return PASS_ON;
+    call->subject.changes = writes(call->flags);
+    if (!(call->flags & O_CREAT)) return find_existing(hot, call, from);
+    if (!placed(hot, from, call->literal, entry, call->canonical,
+                &call->subject.canonical_length))
+        return PASS_ON;
+    return find_unmade(call, entry);
 }
 
 /* ---- the answer ---- */
@@ -190,9 +114,13 @@ static int reopen_by_pin(const struct hot *hot, int pin, int flags) {
     return openat(hot->descriptors, number, flags);
 }
 
+static int ours(const struct call *call) {
+    return (int)(call->flags & ~(uint32_t)KERNEL_LARGEFILE) | O_CLOEXEC | O_NOCTTY;
+}
+
 /* The pinned file opened with the caller's flags; -1 with errno. */
 static int reopened(const struct hot *hot, const struct call *call) {
-    int flags = (int)(call->flags & ~(uint32_t)KERNEL_LARGEFILE) | O_CLOEXEC | O_NOCTTY;
+    int flags = ours(call) & ~(O_CREAT | O_EXCL);
     if (call->is_directory) {
         int file = openat(call->pin, ".", flags); /* quicker; asks for more permission */
         if (file >= 0) return file;
@@ -207,35 +135,12 @@ static int reopened(const struct hot *hot, const struct call *call) {
     return -1;
 }
 
-/* The number that the file gets in the caller's table; -1 with errno. In two steps, this
- * and the answer: where one call does both (SECCOMP_ADDFD_FLAG_SEND) and we are stopped or
- * frozen in the middle of it, the kernel answers the caller without the file, with 0. */
-static int handed_in(const struct hot *hot, const struct call *call, int file) {
-    struct seccomp_notif_addfd handed = {.id = call->notification.id,
-                                         .srcfd = (uint32_t)file,
-                                         .newfd_flags = call->flags & O_CLOEXEC};
-    int number;
-    do {
-        number = ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &handed);
-    } while (number < 0 && errno == EINTR);
-    return number;
-}
-
-static enum outcome respond(const struct hot *hot, const struct call *call, int value,
-                            int reason) {
-    struct seccomp_notif_resp response = {
-        .id = call->notification.id, .val = value, .error = -reason};
-    int result;
-    do {
-        result = ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
-    } while (result < 0 && errno == EINTR);
-    return ANSWERED; /* or the caller has gone */
-}
-
 /* What is there is opened by the pin; what is not, which programs look for in many
  * places, is just that. */
-static enum outcome give(const struct hot *hot, const struct call *call) {
+enum outcome give_opened(const struct hot *hot, const struct call *call) {
     if (call->pin < 0) return respond(hot, call, 0, ENOENT);
+    if (call->flags & O_TRUNC && !(has_room(call->notification.pid) && is_waiting(hot, call)))
+        return PASS_ON;
     int file = reopened(hot, call);
     if (file < 0) return PASS_ON;
     int number = handed_in(hot, call, file), reason = errno;
@@ -246,88 +151,34 @@ static enum outcome give(const struct hot *hot, const struct call *call) {
     return reason == ENOENT ? ANSWERED : PASS_ON;
 }
 
-static enum outcome judge(struct hot *hot, struct call *call) {
-    if (!rulings_hold(&hot->rulings, &call->subject, &call->epoch)) return ASK;
-    return give(hot, call);
+static int made(const struct call *call, const struct entry *entry) {
+    struct open_how how = {.flags = (uint64_t)(unsigned)(ours(call) | O_EXCL),
+                           .mode = call->mode & RIGHTS};
+    int own = take_umask(call->notification.pid);
+    if (own < 0) return -1;
+    int file = (int)syscall(__NR_openat2, entry->directory, entry->name, &how, sizeof how);
+    umask((mode_t)own);
+    return file;
 }
 
-bool hot_allow(struct hot *hot, const struct call *call, bool lasts) {
-    if (lasts) rulings_add(&hot->rulings, &call->subject, call->epoch);
-    return give(hot, call) == ANSWERED;
+/* Take away what was just made, unless it is another by now. */
+static void undo(const struct entry *entry, int file) {
+    struct stat about, there;
+    if (!fstat(file, &about) &&
+        !fstatat(entry->directory, entry->name, &there, AT_SYMLINK_NOFOLLOW) &&
+        about.st_dev == there.st_dev && about.st_ino == there.st_ino)
+        unlinkat(entry->directory, entry->name, 0);
 }
 
-static enum outcome answer_pinned(struct hot *hot, struct call *call, bool is_direct) {
-    struct stat about;
-    if (fstat(call->pin, &about)) return PASS_ON;
-    call->is_directory = S_ISDIR(about.st_mode);
-    if (call->is_directory && call->subject.writes) return PASS_ON; /* it will fail */
-    if ((!call->is_directory && !S_ISREG(about.st_mode)) ||
-        !is_on_plain_device(hot, call->pin, about.st_dev) ||
-        !make_canonical(hot, call, is_direct))
-        return PASS_ON;
-    return judge(hot, call);
-}
-
-static enum outcome answer_from(struct hot *hot, struct call *call, int from) {
-    bool is_direct;
-    call->pin = pinned(from, call->literal, call->flags, &is_direct);
-    if (call->pin < 0) return errno == ENOENT && is_direct ? judge(hot, call) : PASS_ON;
-    enum outcome outcome = answer_pinned(hot, call, is_direct);
-    if (outcome != ASK) close(call->pin);
-    return outcome;
-}
-
-static enum outcome answer(struct hot *hot, struct call *call) {
-    const struct seccomp_notif *notification = &call->notification;
-    struct wanted wanted;
-    if (atomic_load(&hot->stands_down) || !is_plain(notification, &wanted)) return PASS_ON;
-    ssize_t length = read_path((pid_t)notification->pid, wanted.path, call->literal);
-    if (length <= 0) return PASS_ON;
-    call->subject = (struct subject){.number = notification->data.nr,
-                                     .writes = (wanted.flags & O_ACCMODE) != O_RDONLY,
-                                     .literal = call->literal,
-                                     .literal_length = (size_t)length,
-                                     .canonical = call->canonical};
-    call->flags = wanted.flags;
-    if (*call->literal == '/') return answer_from(hot, call, AT_FDCWD);
-    int from = directory_of(&hot->threads, notification->pid, wanted.from);
-    if (from < 0) return PASS_ON;
-    enum outcome outcome = answer_from(hot, call, from);
-    close(from);
-    return outcome;
-}
-
-static bool received(const struct hot *hot, struct seccomp_notif *notification) {
-    if (hot->polls) {
-        struct pollfd waiting = {.fd = hot->listener, .events = POLLIN};
-        if (poll(&waiting, 1, -1) < 1 || !(waiting.revents & POLLIN)) return false;
-    }
-    memset(notification, 0, sizeof *notification); /* or it is EINVAL */
-    return ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_RECV, notification) == 0;
-}
-
-static void note_begin(struct hot *hot, uint64_t identity) {
-    static const uint64_t once = 1;
-    atomic_store(&hot->under_way, identity);
-    atomic_fetch_add(&hot->calls, 1);
-    if (atomic_load(&hot->wake) < 0) return;
-    int wake = atomic_exchange(&hot->wake, -1);
-    if (wake >= 0 && write(wake, &once, sizeof once) < 0) return; /* it is awake */
-}
-
-/* Files are at other paths once something was mounted: each is to be ruled on anew. */
-static void heed_mounts(struct hot *hot) {
-    struct pollfd changes = {.fd = hot->mounts, .events = POLLPRI};
-    if (poll(&changes, 1, 0) != 0) rulings_forget(&hot->rulings);
-}
-
-enum outcome hot_serve(struct hot *hot, struct call *call) {
-    while (received(hot, &call->notification)) {
-        heed_mounts(hot);
-        note_begin(hot, call->notification.id);
-        enum outcome outcome = answer(hot, call);
-        atomic_store(&hot->under_way, 0);
-        if (outcome != ANSWERED) return outcome;
-    }
-    return INTERRUPTED;
+enum outcome give_made(const struct hot *hot, const struct call *call) {
+    const struct entry *entry = &call->entries[0];
+    if (!has_room(call->notification.pid)) return PASS_ON;
+    if (!is_waiting(hot, call)) return ANSWERED;
+    int file = made(call, entry);
+    if (file < 0) return PASS_ON; /* somebody else has made it, or it cannot be */
+    int number = handed_in(hot, call, file), reason = errno;
+    if (number < 0) undo(entry, file);
+    /* Whoever closes what it has written may run it at once: not while we have it. */
+    close(file);
+    return number < 0 ? respond(hot, call, 0, reason) : respond(hot, call, number, 0);
 }

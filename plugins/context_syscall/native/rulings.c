@@ -49,7 +49,7 @@ static uint64_t hashed(uint64_t hash, const char *bytes, size_t length) {
 
 static uint64_t hash_of(const struct subject *subject) {
     uint64_t hash = 0xcbf29ce484222325U ^ (uint64_t)(unsigned)subject->number;
-    hash ^= (uint64_t)subject->writes << 32;
+    hash ^= (uint64_t)subject->changes << 32;
     hash = hashed(hash, subject->literal, subject->literal_length + 1); /* with its NUL */
     hash = hashed(hash, subject->canonical, subject->canonical_length);
     return hash ^ hash >> 32;
@@ -62,7 +62,7 @@ static struct ruling *bucket_of(const struct rulings *rulings, uint64_t hash) {
 static bool is_of(const struct ruling *ruling, const struct subject *subject, uint64_t hash) {
     const struct subject *kept = &ruling->subject;
     return ruling->block && ruling->hash == hash && kept->number == subject->number &&
-           kept->writes == subject->writes &&
+           kept->changes == subject->changes &&
            kept->literal_length == subject->literal_length &&
            kept->canonical_length == subject->canonical_length &&
            memcmp(kept->literal, subject->literal, kept->literal_length) == 0 &&

@@ -126,17 +126,28 @@ class SessionGuard:
             self._refused,
             program=partial(program_of, listener),
         )
-        handlers, otherwise = self._handlers(listener, world, decisions)
+        protection = Protection(
+            decisions,
+            lambda: self._judge.named,
+            alike=self._judge.alike,
+            blocking=self._blocking,
+        )
+        parts = (listener, world, decisions)
+        handlers, otherwise = self._handlers(*parts, protection)
         if not self._is_quick:
             return Loop(listener, handlers, otherwise, self._tell_failure)
-        quick = HotSource(listener, world, decisions)
+        quick = HotSource(*parts, moves_freely=protection.is_idle)
         self._judge.on_change(quick.forget)
         handlers = quick.handlers(handlers)
         tell = self._tell_failure
         return Loop(listener, handlers, otherwise, tell, source=quick, quick=quick)
 
     def _handlers(
-        self, listener: Listener, world: World, decisions: Decisions
+        self,
+        listener: Listener,
+        world: World,
+        decisions: Decisions,
+        protection: Protection,
     ) -> tuple[dict[int, Handler], Handler]:
         """What answers each call by its number, and what answers all others."""
         parts = (listener, world, decisions)
@@ -148,12 +159,6 @@ class SessionGuard:
             going_on=self._attachments.allow,
         )
         signals = Signals(*parts, self._protected, refusal)
-        protection = Protection(
-            decisions,
-            lambda: self._judge.named,
-            alike=self._judge.alike,
-            blocking=self._blocking,
-        )
         by_name: dict[str, Handler] = {
             **dict.fromkeys(CHANGING, Changing(advisory, world)),
             **dict.fromkeys(SIGNALLING, signals),

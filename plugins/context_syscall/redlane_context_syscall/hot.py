@@ -1,17 +1,18 @@
-"""The loop's quick half: plain opens that were allowed before, answered without Python.
+"""The loop's quick half: plain calls on files that are answered without Python.
 
 The extension `_hot` receives calls, and answers those that are plain and whose ruling
-it knows. A plain one without a ruling comes here with its paths read and resolved, to
-be ruled on; any other comes as it is, untouched, for its handler. So what a call does,
-and which of them policies get to see, is the same with the extension and without.
+it knows: opens, also of what is made by it, removals, new directories, and renames of
+what is no directory. A plain one without a ruling comes here with its paths read and
+resolved, to be ruled on; any other comes as it is, untouched, for its handler. So what
+a call does, and which of them policies get to see, is the same with the extension and
+without.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from redlane_context_syscall.calls import GIVEN, Answer, Handler
 from redlane_context_syscall.deciding import Decisions
-from redlane_context_syscall.flags import is_changing
 from redlane_context_syscall.kernel.features import Features
 from redlane_context_syscall.kernel.listener import Listener, Notification
 from redlane_context_syscall.numbers import number_of
@@ -22,12 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["HotSource", "is_built"]
 
-_Question = tuple[bytes, bytes, bytes, int]
-"""A plain open that nobody has ruled on: its notification, its path as written and as
-it is in truth (empty where nothing is there), and what to name it by."""
+_Question = tuple[bytes, bytes, bytes, bool, int]
+"""A plain call that nobody has ruled on: its notification, its path as written and as
+it is in truth (empty where nothing is there), whether that is changed, and what to name
+it by. Of a call with two paths both are there, with a NUL between them."""
 
-_FLAGS_AT = {"open": 1, "openat": 2}
-"""The calls that the extension answers, and which argument has their flags."""
+_Paths = tuple[bytes, ...]
+
+_RENAMES = ("rename", "renameat", "renameat2")
+_CALLS = (
+    *("open", "openat", "mkdir", "mkdirat", "unlink", "unlinkat", "rmdir"),
+    *_RENAMES,
+)
+"""The calls that the extension answers."""
 
 
 def is_built() -> bool:
@@ -49,8 +57,19 @@ class HotSource:
     Only while every task is what the supervisor is: see `World.is_one`.
     """
 
-    def __init__(self, listener: Listener, world: World, decisions: Decisions) -> None:
-        """Stand before `listener`; raises ImportError where nothing was built."""
+    def __init__(
+        self,
+        listener: Listener,
+        world: World,
+        decisions: Decisions,
+        *,
+        moves_freely: Callable[[str], bool],
+    ) -> None:
+        """Stand before `listener`; raises ImportError where nothing was built.
+
+        `moves_freely` tells of a call that renames whether no more is to be judged of
+        it than its two paths.
+        """
         loop = _hot_loop()
         if loop is None:
             raise ImportError("the extension _hot was not built")
@@ -59,6 +78,7 @@ class HotSource:
         self._listener = listener
         self._world = world
         self._decisions = decisions
+        self._moves_freely = moves_freely
         self._asked: dict[int, _Question] = {}
         self._has_stood_down = False
         world.on_parting(self._hot.stand_down)
@@ -97,36 +117,48 @@ class HotSource:
         return notification
 
     def handlers(self, handlers: Mapping[int, Handler]) -> dict[int, Handler]:
-        """Handlers by number, those of opens with what is done here before them."""
+        """Handlers by number, with what is done here before those of our calls."""
         before = dict(handlers)
-        for name in _FLAGS_AT:
+        for name in _CALLS:
             number = number_of(name)
             if number in before:
-                before[number] = self._opening(name, before[number])
+                before[number] = self._before(name, before[number])
         return before
 
-    def _opening(self, name: str, handler: Handler) -> Handler:
-        """A handler of opens that may come half done.
+    def _before(self, name: str, handler: Handler) -> Handler:
+        """A handler of calls that may come half done.
 
         Refusals and flags are left to `handler` to report, slow rulings to await, and
         whatever else comes up to do from the start. One function: every first open of
         a file comes this way.
         """
         asked, allow, decisions = self._asked, self._hot.allow, self._decisions
-        flags_at = _FLAGS_AT[name]
+        renames, moves_freely = name in _RENAMES, self._moves_freely
 
-        def opening(notification: Notification) -> Answer:
+        def handle(notification: Notification) -> Answer:
             question = asked.pop(notification.id, None)
             if question is None or decisions.is_slow(name):
                 return handler(notification)
-            _, literal, canonical, token = question
-            # As `Request` has it: nothing is there, or the path is canonical itself.
-            paths = (literal,) if canonical in (b"", literal) else (literal, canonical)
-            changes = canonical and is_changing(notification.args[flags_at])
-            changed = (canonical,) if changes else ()
+            _, literal, canonical, changes, token = question
+            if renames:
+                if not moves_freely(name):
+                    return handler(notification)
+                paths, changed = _both(literal, canonical)
+            else:
+                paths = (literal, canonical)
+                # As `Request` has it: nothing is there, or the path is canonical.
+                if canonical in (b"", literal):
+                    paths = paths[:1]
+                changed = (canonical,) if changes else ()
             ruling = decisions.ruling(notification, name, paths, changed)
             if ruling.allowed and not ruling.flagged and allow(token, ruling.lasting):
                 return GIVEN
             return handler(notification)
 
-        return opening
+        return handle
+
+
+def _both(literal: bytes, canonical: bytes) -> tuple[_Paths, _Paths]:
+    """What is judged of a call with two paths, and what of that it changes."""
+    changed = tuple(canonical.split(b"\0"))
+    return tuple(dict.fromkeys((*literal.split(b"\0"), *changed))), changed

@@ -99,6 +99,10 @@ class Protection:
                 notification, call, str(error), (moved.source, moved.destination)
             )
 
+    def is_idle(self, call: str) -> bool:
+        """Whether there is nothing to look at in what such a call moves."""
+        return not self._filtered((*_OPENING, *_REMOVING, call))
+
     def _filtered(self, calls: tuple[str, ...]) -> tuple[str, ...]:
         """Those of the calls on whose paths policies look, one of those alike."""
         named = self._named()
