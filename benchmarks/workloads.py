@@ -40,13 +40,18 @@ def workloads(place: Path) -> tuple[Workload, ...]:
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
 
+    def plant() -> None:
+        shutil.rmtree(place / "leaves", ignore_errors=True)
+        _tree(place / "leaves", FILES // FILES_OF_A_DIRECTORY, FILES_OF_A_DIRECTORY)
+
     return (
         Workload("pip install of a wheel", (*pip, *options, str(wheel)), place, forget),
         Workload("gcc of a file", ("gcc", "-O1", "-c", str(source)), place),
         Workload("find, 8,000 files", ("find", "tree", "-name", "x"), place),
         Workload("find, 8,000 directories", ("find", "directories"), place),
-        Workload("tar, 8,000 files", ("tar", "-cf", "-", "tree"), place),
+        Workload("tar, 8,000 files", ("tar", "-cf", "out.tar", "tree"), place),
         Workload("tar -x, 8,000 files", ("tar", *options_of_tar), place, forget),
+        Workload("rm -rf, 8,000 files", ("rm", "-rf", "leaves"), place, plant),
     )
 
 

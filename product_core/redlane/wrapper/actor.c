@@ -110,6 +110,16 @@ static bool has_same_rights(const struct actor *actor) {
     return is_same_user(actor) && us.capabilities == actor->capabilities;
 }
 
+static atomic_bool has_become;
+
+void actor_note(void) { atomic_store(&has_become, true); }
+
+/* Whether no thread in our namespace of users has other rights than this process: of one
+ * without any none can have, and root is told of whatever changes them (asked.c). */
+static bool all_are_like_us(void) {
+    return is_plain || (geteuid() == 0 && !atomic_load(&has_become));
+}
+
 int actor_take(struct actor *actor, pid_t thread, bool makes) {
     char path[64], number[24];
     struct stat users;
@@ -126,7 +136,7 @@ int actor_take(struct actor *actor, pid_t thread, bool makes) {
     bool may_be_elsewhere = apart_has_begun();
     if (may_be_elsewhere && stat(path, &users) != 0) return errno;
     bool is_elsewhere = may_be_elsewhere && users.st_ino != our_users.st_ino;
-    actor->is_alike = !is_elsewhere && is_plain; /* nobody else's is to be had */
+    actor->is_alike = !is_elsewhere && all_are_like_us();
     if (actor->is_alike && !makes) return 0;
     if (is_elsewhere) actor->users = open(path, O_RDONLY | O_CLOEXEC);
     if (is_elsewhere && actor->users < 0) return errno;
@@ -136,15 +146,9 @@ int actor_take(struct actor *actor, pid_t thread, bool makes) {
     return 0;
 }
 
-static atomic_bool has_become;
-
-void actor_note(void) { atomic_store(&has_become, true); }
-
 bool actor_is_like_us(pid_t thread) {
     struct actor actor;
-    bool is_told = geteuid() == 0; /* of whatever changes its rights (asked.c) */
-    if ((is_plain || (is_told && !atomic_load(&has_become))) && !domains_are_there())
-        return true;
+    if (all_are_like_us() && !domains_are_there()) return true;
     bool is_like = actor_take(&actor, thread, false) == 0 && actor.is_alike &&
                    !actor.domain_count;
     actor_leave(&actor);

@@ -109,32 +109,25 @@ static int find(void *argument) {
 
 /* ---- what it says ---- */
 
-/* The caller's socket, and of what family it is. A thread may have a table of its own, so it
- * is looked at. */
-static int hold_socket(struct call *call, int number, int *family) {
-    char path[64];
-    struct stat ours, theirs;
-    socklen_t size = sizeof *family;
+/* The caller's socket, and of what family it is. */
+static int hold_socket(struct call *call, int number) {
+    socklen_t size = sizeof call->family;
     call->socket = number;
     call->held = process_file(call->caller.thread, number);
     if (call->held < 0) return errno;
-    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)call->caller.thread, number);
-    if (fstat(call->held, &ours) != 0 || stat(path, &theirs) != 0 ||
-        ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev)
-        return EBADF;
-    return getsockopt(call->held, SOL_SOCKET, SO_DOMAIN, family, &size) == 0 ? 0 : errno;
+    return getsockopt(call->held, SOL_SOCKET, SO_DOMAIN, &call->family, &size) == 0 ? 0 : errno;
 }
 
 /* The kernel takes the length as an int. */
 static int read_address(struct call *call, int socket, uint64_t at, int length) {
     const struct sockaddr_un *address = (const struct sockaddr_un *)&call->address;
-    int family, error = hold_socket(call, socket, &family);
+    int error = hold_socket(call, socket);
     if (error) return error;
     if (length < 0 || (size_t)length > sizeof call->address) return EINVAL;
     call->address_length = (socklen_t)length;
     error = caller_bytes(&call->caller, at, &call->address, (size_t)length);
     if (error) return error;
-    if (family == AF_UNIX && length > (int)offsetof(struct sockaddr_un, sun_path) &&
+    if (call->family == AF_UNIX && length > (int)offsetof(struct sockaddr_un, sun_path) &&
         length <= (int)sizeof *address && address->sun_family == AF_UNIX)
         memcpy(call->texts[0], address->sun_path, sizeof address->sun_path);
     return 0;
@@ -181,8 +174,13 @@ static int hold(struct call *call) {
     int number = (int)call->data->args[0];
     if (asked->change == ALTERS_OPEN && (number < 0 || flags_of_open(call, number) & O_PATH))
         return EBADF;
-    if (asked_connects(asked->change)) call->flags = flags_of_open(call, call->socket);
-    if (call->actor.is_alike && !asked_addresses(asked->change)) return 0;
+    if (asked_addresses(asked->change)) {
+        if (call->family != AF_UNIX) return 0; /* it has no path */
+        if (caller_find_root(&call->caller) != 0) return EACCES;
+        if (asked_connects(asked->change)) call->flags = flags_of_open(call, call->socket);
+    } else if (call->actor.is_alike) {
+        return 0;
+    }
     const signed char at[] = {asked->directory, asked->to_directory};
     for (int i = 0; i < 2; i++)
         if (i == 0 || asked->to_path != NONE)
@@ -201,7 +199,8 @@ int call_take(struct call *call, const struct asked *asked, const struct seccomp
     call->asked = asked;
     call->data = data;
     call->flags = flags_of(asked, data);
-    int error = caller_take(&call->caller, thread);
+    caller_take(&call->caller, thread);
+    int error = asked_addresses(asked->change) ? 0 : caller_find_root(&call->caller);
     if (!error) error = actor_take(&call->actor, thread, makes(call));
     if (error) return EACCES; /* nobody knows who it is */
     call->caller.is_bound = call->actor.domain_count > 0;

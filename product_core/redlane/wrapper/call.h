@@ -31,6 +31,7 @@ struct call {
     struct sockaddr_storage address;
     socklen_t address_length;
     int socket; /* the number of it */
+    int family;
     bool stays_inside; /* it connects to what the session itself serves, or not */
     int held;   /* the socket itself; -1: the call is about none */
     bool leaves;    /* it connects by the session's proxy */

@@ -52,15 +52,32 @@ long process_of(long thread) {
     return thread;
 }
 
-/* A thread may have a table of its own; kernels before 6.9 know that of its process. */
-int process_file(pid_t thread, int number) {
-    int pidfd = (int)syscall(PIDFD_OPEN, thread, PIDFD_THREAD);
-    if (pidfd < 0 && errno == EINVAL) pidfd = (int)syscall(PIDFD_OPEN, process_of(thread), 0);
+static int file_by(int pidfd, int number) {
     if (pidfd < 0) return -1;
     int file = (int)syscall(PIDFD_GETFD, pidfd, number, 0), error = errno;
     close(pidfd);
     errno = error;
     return file;
+}
+
+/* Whether a file is what a thread has by a number. */
+static bool is_of_thread(int file, pid_t thread, int number) {
+    char path[64];
+    struct stat ours, theirs;
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)thread, number);
+    return fstat(file, &ours) == 0 && stat(path, &theirs) == 0 &&
+           ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+}
+
+/* A thread may have a table of its own; kernels before 6.9 know that of its process. */
+int process_file(pid_t thread, int number) {
+    int pidfd = (int)syscall(PIDFD_OPEN, thread, PIDFD_THREAD);
+    if (pidfd >= 0 || errno != EINVAL) return file_by(pidfd, number);
+    int file = file_by((int)syscall(PIDFD_OPEN, process_of(thread), 0), number);
+    if (file < 0 || is_of_thread(file, thread, number)) return file;
+    close(file);
+    errno = EBADF;
+    return -1;
 }
 
 /* Whether a descriptor of a thread's reads a file, about which `about` is. */

@@ -60,8 +60,11 @@ static bool is_same(int one, int other) {
            mounts_are_same(one, other);
 }
 
-int caller_take(struct caller *caller, pid_t thread) {
-    *caller = (struct caller){.thread = thread, .from = {-1, -1}};
+void caller_take(struct caller *caller, pid_t thread) {
+    *caller = (struct caller){.thread = thread, .root = -1, .from = {-1, -1}};
+}
+
+int caller_find_root(struct caller *caller) {
     caller->root = open_of_caller(caller, "root", -1);
     return caller->root < 0 ? errno : 0;
 }

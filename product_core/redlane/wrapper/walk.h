@@ -36,8 +36,11 @@ struct spot {
 
 enum { HERE = -100 }; /* AT_FDCWD */
 
+/* Without a root, which a caller needs that gives paths. */
+void caller_take(struct caller *caller, pid_t thread);
+
 /* These tell by an errno, 0 for success, why they cannot. */
-int caller_take(struct caller *caller, pid_t thread);
+int caller_find_root(struct caller *caller);
 /* Takes a directory of its descriptors beforehand: by the rights of this process. */
 void caller_hold(struct caller *caller, int number);
 /* What a descriptor of its stands for, for looking; -1 and errno. */
