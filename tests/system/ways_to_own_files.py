@@ -60,8 +60,8 @@ WAYS: Mapping[str, str] = {
     "pipe inside": "os.mkfifo('own/policies/new')",
     "socket inside": "bind('own/policies/new')",
     "socket with a length of more bits": (
-        "call(49, socket.socket(1).fileno(), b'\\1\\0own/absentXX',"
-        " ctypes.c_uint64((1 << 32) + 12))"
+        "one = socket.socket(1); "
+        "call(49, one.fileno(), b'\\1\\0own/absentXX', ctypes.c_uint64((1 << 32) + 12))"
     ),
     "socket in the working directory": "inside('own/policies', lambda: bind('new'))",
     "size": "os.truncate('own/settings', 0)",
@@ -97,7 +97,8 @@ UNSEEN: Mapping[str, tuple[str, int]] = {
         14,
     ),
     "socket in such": (
-        "call(49, socket.socket(1).fileno(), hidden(b'\\1\\0own/policies/new'), 18)",
+        "one = socket.socket(1); "
+        "call(49, one.fileno(), hidden(b'\\1\\0own/policies/new'), 18)",
         14,
     ),
     "links with more text than a path has": (

@@ -110,15 +110,18 @@ static bool has_same_rights(const struct actor *actor) {
     return is_same_user(actor) && us.capabilities == actor->capabilities;
 }
 
-static atomic_bool has_become;
+/* Whether a thread may have other rights than this process. Only root is told of whatever
+ * changes them, and that not in every session (asked.c). */
+static atomic_bool may_have_become = true;
 
-void actor_note(void) { atomic_store(&has_become, true); }
-
-/* Whether no thread in our namespace of users has other rights than this process: of one
- * without any none can have, and root is told of whatever changes them (asked.c). */
-static bool all_are_like_us(void) {
-    return is_plain || (geteuid() == 0 && !atomic_load(&has_become));
+void actor_is_told(void) {
+    if (geteuid() == 0) atomic_store(&may_have_become, false);
 }
+
+void actor_note(void) { atomic_store(&may_have_become, true); }
+
+/* In our namespace of users; of a process without any rights none can have others. */
+static bool all_are_like_us(void) { return is_plain || !atomic_load(&may_have_become); }
 
 int actor_take(struct actor *actor, pid_t thread, bool makes) {
     char path[64], number[24];

@@ -25,6 +25,8 @@ struct actor {
 
 extern const struct actor nobody; /* yet */
 
+/* This process is told before one has other rights, as it is from now on. */
+void actor_is_told(void);
 /* One is about to have other rights. */
 void actor_note(void);
 /* Whether a thread has the rights of this process, and no domain. It is none that is apart

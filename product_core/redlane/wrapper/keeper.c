@@ -370,7 +370,10 @@ int keeper_start(int listener, const struct bounds *bounds, const struct daemon 
                               .daemon = daemon,
                               .most_waiting = crew_most() / 3};
     pthread_rwlock_init(&keeper->names, NULL);
-    if (bounds->hidden) apart_is_told();
+    if (bounds->hidden) {
+        apart_is_told();
+        actor_is_told();
+    }
     actor_prepare();
     proc_prepare(owners);
     walk_prepare();
