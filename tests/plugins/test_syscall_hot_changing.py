@@ -30,7 +30,7 @@ NAMES = (
     *("file", "other", "new", "directory", "directory/inner", "directory/new"),
     *("link", "dangling", "to-directory/inner", "to-directory/new", "to-directory"),
     *("blocked", "directory/blocked", "flagged", "blocked-too/new", "sticky/theirs"),
-    *(".", "..", "./new", "../work/new", "directory/../new", "directory//new"),
+    *(".", "..", "./new", "../tree/new", "directory/../new", "directory//new"),
     *(
         "new/",
         "directory/",
@@ -162,7 +162,7 @@ def run(work: Path, act: Callable[[], Any], bench: Bench | None) -> tuple[Any, .
 def test_any_sequence_of_changes_is_answered_and_judged_alike(
     place: Path, steps: list[Step], named: tuple[str, ...]
 ) -> None:
-    work = place / "work"
+    work = place / "tree"
     act = partial(changed, work, steps)
     plain, quick = (
         run(work, act, Bench(quick=is_quick, named=named)) for is_quick in (False, True)
@@ -181,7 +181,7 @@ def test_any_sequence_of_changes_is_answered_and_judged_alike(
 def test_any_sequence_of_changes_is_what_it_would_be_natively(
     place: Path, steps: list[Step]
 ) -> None:
-    work = place / "work"
+    work = place / "tree"
     act = partial(changed, work, steps)
     native = run(work, act, None)
     quick = run(work, act, Bench(quick=True, blocked="", named=()))
@@ -190,7 +190,7 @@ def test_any_sequence_of_changes_is_what_it_would_be_natively(
 
 def test_the_extension_does_these_itself(place: Path) -> None:
     """Handlers in Python are not asked to do what is plain."""
-    work = place / "work"
+    work = place / "tree"
     bench = Bench(quick=True, blocked="", named=())
     done: list[str] = []
 

@@ -97,8 +97,10 @@ UNSEEN: Mapping[str, tuple[str, int]] = {
         14,
     ),
     "socket in such": (
-        "one = socket.socket(1); "
-        "call(49, one.fileno(), hidden(b'\\1\\0own/policies/new'), 18)",
+        (
+            "one = socket.socket(1); "
+            "call(49, one.fileno(), hidden(b'\\1\\0own/policies/new'), 18)"
+        ),
         14,
     ),
     "links with more text than a path has": (

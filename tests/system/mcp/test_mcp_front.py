@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from spec.redlane_home import Home, wait_for
@@ -248,7 +249,9 @@ def test_a_held_call_waits_and_goes_on(
     decide(shared, "allow")  # its result says please as well
     thread.join()
 
-    assert review["details"] == ["MCP server: notes"]
+    server_told, place_told = review["details"]
+    assert server_told == "MCP server: notes"
+    assert place_told == f"reached at {urlsplit(server.url).netloc}"
     assert got[0].json["result"]["structuredContent"] == PLEASE
     assert len(server.bodies) == 1
 
