@@ -24,7 +24,7 @@ _OTHERS_WORDS = (
 )
 """Where mitmproxy begins to speak of itself, and what is said in its place."""
 
-_FORBIDDEN, _CREDENTIALS_WANTED, _UNAVAILABLE = 403, 407, 503
+_FORBIDDEN, _CREDENTIALS_WANTED, _BAD_GATEWAY, _UNAVAILABLE = 403, 407, 502, 503
 
 
 def refusal_response(answer: Answer) -> http.Response:
@@ -96,7 +96,13 @@ def error_answer(status: int, page: bytes) -> http.Response:
 
 
 def error_response(status: int, message: str = "") -> bytes:
-    """The same as the bytes of HTTP/1, which end the connection."""
+    """The same as the bytes of HTTP/1, which end the connection.
+
+    That of a server that has not answered breaks off (see `JudgedStream`).
+    """
     headers = {"connection": "close", "content-type": "application/json"}
     body = error_page(status, message)
-    return bytes(http1.assemble_response(http.Response.make(status, body, headers)))
+    response = http.Response.make(status, body, headers)
+    if status == _BAD_GATEWAY:
+        response.headers["content-length"] = str(len(body) + 1)
+    return bytes(http1.assemble_response(response))

@@ -206,7 +206,11 @@ class JudgedStream(HttpStream):
     def handle_protocol_error(
         self, event: RequestProtocolError | ResponseProtocolError
     ) -> layer.CommandGenerator[None]:
-        """Tell a client what is wrong with the server as what it is: a response."""
+        """Tell a client what is wrong with the server, in a response that breaks off.
+
+        It should fail as it would without a proxy: a check whether a server is there
+        yet takes any answer for one.
+        """
         page = None
         is_awaited = self.server_state == self.state_wait_for_response_headers
         if isinstance(event, ResponseProtocolError) and is_awaited:
@@ -216,15 +220,16 @@ class JudgedStream(HttpStream):
         for command in super().handle_protocol_error(event):
             is_telling = isinstance(command, SendHttp) and command.event is event
             if page is not None and is_telling:
-                yield from self._whole(page)
+                yield from self._broken_off(page)
             else:
                 yield command
 
-    def _whole(self, response: http.Response) -> layer.CommandGenerator[None]:
+    def _broken_off(self, response: http.Response) -> layer.CommandGenerator[None]:
         content = response.raw_content or b""
+        response.headers["content-length"] = str(len(content) + 1)
         yield self._send(ResponseHeaders(self.stream_id, response, end_stream=False))
         yield self._send(ResponseData(self.stream_id, content))
-        yield self._send(ResponseEndOfMessage(self.stream_id))
+        yield self._send(refused_response(self.stream_id))
 
     def state_stream_response_body(
         self, event: HttpEvent
