@@ -35,6 +35,7 @@ def home(home: Home) -> Home:
     """The usual home, with a role about requests."""
     home.policies(NETWORK, file="network.json")
     home.role("network", "no-secret", "no-rm")
+    home.role("open", "no-secret", "no-rm", egress="any")
     return home
 
 
@@ -68,6 +69,15 @@ def test_the_proxy_is_offered_to_who_opens_a_session_and_asks(daemon: Home) -> N
     assert (offer["bundle"], offer["authority"]) == (None, None)
     for path in (f"/api/sessions/{session['id']}", "/api/sessions", "/api/status"):
         assert offer["url"] not in daemon.control.get(path).text
+
+
+def test_check_whether_a_server_is_there_fails_while_it_is_not(daemon: Home) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}/"
+        ran = daemon.run("run", "--role", "network", "--", "curl", "-s", url)
+    assert "Connect call failed" in ran.out
+    assert ran.code == 18  # it broke off: natively 7
 
 
 def test_an_agent_is_offered_nothing(daemon: Home, supervisor: Actor) -> None:
@@ -180,11 +190,20 @@ def test_a_session_that_cannot_be_intercepted_is_refused(home: Home) -> None:
     assert "tls.intercept" in ran.refusal
 
 
-def test_a_terminal_is_told_what_is_not_seen(daemon: Home) -> None:
+@pytest.mark.parametrize(
+    ("role", "says"),
+    [
+        ("network", "the session reaches other machines by the proxy alone"),
+        ("open", "the network is judged for programs that go by"),
+    ],
+)
+def test_a_terminal_is_told_what_is_not_seen(
+    daemon: Home, role: str, says: str
+) -> None:
     ours, theirs = pty.openpty()
     try:
         done = subprocess.run(
-            [REDLANE, "run", "--", "echo", "ran"],
+            [REDLANE, "run", "--role", role, "--", "echo", "ran"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=theirs,
@@ -197,7 +216,7 @@ def test_a_terminal_is_told_what_is_not_seen(daemon: Home) -> None:
         os.close(ours)
         os.close(theirs)
     assert done.stdout == "ran\n"
-    assert told.startswith("redlane: the network is judged for programs that go by")
+    assert told.startswith(f"redlane: {says}")
     assert told.count("\n") == 1
     assert daemon.run("run", "--", "echo", "ran").err == ""
 
