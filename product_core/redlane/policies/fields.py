@@ -200,7 +200,7 @@ ROLE = _table(
         "egress",
         Kind.STRING,
         "whether sessions reach other machines past the proxy; left out, `proxy` for a "
-        "role with policies that are asked about requests, else `any`",
+        "role with policies of the contexts Network, Inbound or Mcp, else `any`",
         choices=("any", "proxy"),
     ),
     Field(

@@ -17,8 +17,8 @@ __all__ = ["TRAFFIC", "is_asked", "named_traffic", "with_proxy"]
 TRAFFIC = frozenset({Context.NETWORK, Context.INBOUND})
 """The contexts that the proxy judges."""
 
-_ASKED = TRAFFIC | {Context.MCP, Context.ALL}
-"""Those of policies that it asks about what is sent or comes back."""
+_ASKED = TRAFFIC | {Context.MCP}
+"""Those of policies that are about what is sent or comes back."""
 
 _NAMED = 3
 """How many names a message lists before it counts the rest."""
@@ -48,7 +48,10 @@ def named_traffic(
 def is_asked(
     ruleset: RuleSet, role: Role, restrictions: Iterable[RoleRules] = ()
 ) -> bool:
-    """Whether any policy of a role, or that a user adds, is asked about requests."""
+    """Whether any policy of a role, or that a user adds, is about requests.
+
+    One of context All may be asked about them, too, and says nothing of them.
+    """
     of_role = (ruleset.policies.get(each) for each in role.policies)
     of_user = (policy for rules in restrictions for policy in rules.policies.values())
     return any(each and each.context in _ASKED for each in (*of_role, *of_user))
