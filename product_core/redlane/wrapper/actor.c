@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/nsfs.h>
+#include <linux/securebits.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -114,8 +115,11 @@ static bool has_same_rights(const struct actor *actor) {
  * changes them, and that not in every session (asked.c). */
 static atomic_bool may_have_become = true;
 
+/* Of a root whose programs do not get its rights with their start, that takes them away. */
 void actor_is_told(void) {
-    if (geteuid() == 0) atomic_store(&may_have_become, false);
+    int bits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+    bool starts_take_none = bits >= 0 && !(bits & SECBIT_NOROOT);
+    if (geteuid() == 0 && starts_take_none) atomic_store(&may_have_become, false);
 }
 
 void actor_note(void) { atomic_store(&may_have_become, true); }
