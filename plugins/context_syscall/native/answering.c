@@ -5,6 +5,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
+
+static void close_held(int *descriptor) {
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
+}
+
+void hold_nothing(struct call *call) {
+    call->pin = call->entries[0].directory = call->entries[1].directory = -1;
+}
+
+void let_go(struct call *call) {
+    close_held(&call->pin);
+    close_held(&call->entries[0].directory);
+    close_held(&call->entries[1].directory);
+}
 
 bool is_waiting(const struct hot *hot, const struct call *call) {
     uint64_t identity = call->notification.id;
@@ -29,10 +45,11 @@ int handed_in(const struct hot *hot, const struct call *call, int file) {
     return number;
 }
 
-enum outcome respond(const struct hot *hot, const struct call *call, int value, int reason) {
+enum outcome respond(const struct hot *hot, struct call *call, int value, int reason) {
     struct seccomp_notif_resp response = {
         .id = call->notification.id, .val = value, .error = -reason};
     int result;
+    let_go(call);
     do {
         result = ioctl(hot->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
     } while (result < 0 && errno == EINTR);

@@ -80,7 +80,7 @@ static int changed(const struct call *call) {
     }
 }
 
-enum outcome give_changed(const struct hot *hot, const struct call *call) {
+enum outcome give_changed(const struct hot *hot, struct call *call) {
     if (!is_waiting(hot, call)) return ANSWERED;
     return respond(hot, call, 0, changed(call) ? errno : 0);
 }

@@ -148,18 +148,19 @@ void hot_free(struct hot *hot);
 enum outcome hot_serve(struct hot *hot, struct call *call);
 
 /* Answer what was asked about last; false where Python has to do it from the start. */
-bool hot_allow(struct hot *hot, const struct call *call, bool lasts);
-
-/* Let go of what a call holds. */
-void let_call_go(struct call *call);
+bool hot_allow(struct hot *hot, struct call *call, bool lasts);
 
 /* ---- answering.c ---- */
+
+void hold_nothing(struct call *call);
+void let_go(struct call *call);
 
 /* Whether the caller still waits: then all that was read of it was its own. To be asked
  * before anything is changed. */
 bool is_waiting(const struct hot *hot, const struct call *call);
 
-enum outcome respond(const struct hot *hot, const struct call *call, int value, int reason);
+/* The caller goes on, and nothing of it is held any more: it may unmount what it is on. */
+enum outcome respond(const struct hot *hot, struct call *call, int value, int reason);
 
 /* The number that a file gets in the caller's table; -1 with errno. */
 int handed_in(const struct hot *hot, const struct call *call, int file);
@@ -168,13 +169,13 @@ int handed_in(const struct hot *hot, const struct call *call, int file);
 
 /* Find what is to be opened, and have it ruled on with `subject`; or another outcome. */
 enum outcome find_opened(struct hot *hot, struct call *call, int from);
-enum outcome give_opened(const struct hot *hot, const struct call *call);
-enum outcome give_made(const struct hot *hot, const struct call *call);
+enum outcome give_opened(const struct hot *hot, struct call *call);
+enum outcome give_made(const struct hot *hot, struct call *call);
 
 /* ---- entries.c: a directory made, a name that goes, or comes to be another ---- */
 
 enum outcome find_entry(struct hot *hot, struct call *call, int from);
 enum outcome find_renamed(struct hot *hot, struct call *call, int from, int to);
-enum outcome give_changed(const struct hot *hot, const struct call *call);
+enum outcome give_changed(const struct hot *hot, struct call *call);
 
 #endif

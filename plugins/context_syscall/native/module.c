@@ -34,7 +34,7 @@ static int loop_init(PyObject *object, PyObject *arguments, PyObject *keywords) 
 /* Nobody may allow any more what was asked about last. */
 static void withdraw(struct hot_loop *self) {
     self->token++;
-    if (self->asks) let_call_go(&self->call);
+    if (self->asks) let_go(&self->call);
     self->asks = false;
 }
 

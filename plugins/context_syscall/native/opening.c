@@ -126,9 +126,10 @@ static int reopened(const struct hot *hot, const struct call *call) {
         if (file >= 0) return file;
     }
     flags |= O_NONBLOCK; /* a lease on it would have the opener wait for its holder */
-    int file = flags & O_NOFOLLOW
-                   ? reopen_by_name(call->pin, call->canonical, (uint64_t)flags)
-                   : reopen_by_pin(hot, call->pin, flags);
+    /* By its name is quicker; nothing is emptied before it is known for what was pinned. */
+    bool is_by_name = !(flags & O_TRUNC);
+    int file = is_by_name ? reopen_by_name(call->pin, call->canonical, (uint64_t)flags) : -1;
+    if (file < 0 && !(flags & O_NOFOLLOW)) file = reopen_by_pin(hot, call->pin, flags);
     if (file < 0 || call->flags & O_NONBLOCK) return file;
     if (fcntl(file, F_SETFL, flags & O_APPEND) == 0) return file;
     close(file);
@@ -137,7 +138,7 @@ static int reopened(const struct hot *hot, const struct call *call) {
 
 /* What is there is opened by the pin; what is not, which programs look for in many
  * places, is just that. */
-enum outcome give_opened(const struct hot *hot, const struct call *call) {
+enum outcome give_opened(const struct hot *hot, struct call *call) {
     if (call->pin < 0) return respond(hot, call, 0, ENOENT);
     if (call->flags & O_TRUNC && !(has_room(call->notification.pid) && is_waiting(hot, call)))
         return PASS_ON;
@@ -170,7 +171,7 @@ static void undo(const struct entry *entry, int file) {
         unlinkat(entry->directory, entry->name, 0);
 }
 
-enum outcome give_made(const struct hot *hot, const struct call *call) {
+enum outcome give_made(const struct hot *hot, struct call *call) {
     const struct entry *entry = &call->entries[0];
     if (!has_room(call->notification.pid)) return PASS_ON;
     if (!is_waiting(hot, call)) return ANSWERED;

@@ -47,19 +47,8 @@ static const struct form {
 #endif
 };
 
-static void hold_nothing(struct call *call) {
-    call->pin = call->entries[0].directory = call->entries[1].directory = -1;
-}
-
-static void let_go(int descriptor) {
+static void close_held(int descriptor) {
     if (descriptor >= 0) close(descriptor);
-}
-
-void let_call_go(struct call *call) {
-    let_go(call->pin);
-    let_go(call->entries[0].directory);
-    let_go(call->entries[1].directory);
-    hold_nothing(call);
 }
 
 bool hot_init(struct hot *hot, int listener, bool polls) {
@@ -76,8 +65,8 @@ bool hot_init(struct hot *hot, int listener, bool polls) {
 void hot_free(struct hot *hot) {
     rulings_free(&hot->rulings);
     threads_free(&hot->threads);
-    let_go(hot->descriptors);
-    let_go(hot->mounts);
+    close_held(hot->descriptors);
+    close_held(hot->mounts);
     hot->descriptors = hot->mounts = -1;
 }
 
@@ -146,12 +135,12 @@ static enum outcome find(struct hot *hot, struct call *call, const struct form *
             break;
         default: outcome = find_entry(hot, call, from);
         }
-    let_go(from);
-    let_go(to);
+    close_held(from);
+    close_held(to);
     return outcome;
 }
 
-static enum outcome give(const struct hot *hot, const struct call *call) {
+static enum outcome give(const struct hot *hot, struct call *call) {
     switch (call->deed) {
     case OPEN: return give_opened(hot, call);
     case MAKE: return give_made(hot, call);
@@ -170,7 +159,7 @@ static enum outcome answer(struct hot *hot, struct call *call) {
     return give(hot, call);
 }
 
-bool hot_allow(struct hot *hot, const struct call *call, bool lasts) {
+bool hot_allow(struct hot *hot, struct call *call, bool lasts) {
     if (lasts) rulings_add(&hot->rulings, &call->subject, call->epoch);
     return give(hot, call) == ANSWERED;
 }
@@ -207,7 +196,7 @@ enum outcome hot_serve(struct hot *hot, struct call *call) {
         enum outcome outcome = answer(hot, call);
         atomic_store(&hot->under_way, 0);
         if (outcome == ASK) return ASK;
-        let_call_go(call);
+        let_go(call);
         if (outcome != ANSWERED) return outcome;
     }
     return INTERRUPTED;
