@@ -22,7 +22,7 @@ from redlane.policies.policy_document import document_of
 from redlane.policies.ruleset import RoleRules
 from redlane.policies.secrets import Hiding
 from redlane.policies.syscalls import takes_part
-from redlane.policies.traffic import is_asked, named_traffic
+from redlane.policies.traffic import named_traffic
 from redlane.state.boundary import landlock_version, not_held, why_not_whole
 from redlane.state.filters import listed, names_of, why_not_held
 from redlane.state.sessions import Bounds, Session, SessionState, SessionTable
@@ -108,26 +108,16 @@ class HeldCalls:
     ) -> Bounds | None:
         """To what `redlane-run` holds sessions of a role, where no guard does."""
         found = self._loaded().ruleset.roles.get(role or "")
-        slices = tuple(restrictions)
-        if found is None or self._why_guarded(role, slices):
+        if found is None or not found.is_held_by_run:
             return None
-        leaves_by_proxy = self._leaves_by_proxy(found, slices)
-        if not (found.is_bound or leaves_by_proxy):
+        if self._why_guarded(role, tuple(restrictions)):
             return None
         return Bounds(
             found.writable,
             found.hidden or None,
             found.namespaces,
-            leaves_by_proxy,
+            found.leaves_by_proxy,
         )
-
-    def _leaves_by_proxy(self, role: Role, restrictions: tuple[RoleRules, ...]) -> bool:
-        """Whether its sessions do: a role need not say so, if requests are judged."""
-        if role.leaves_by_proxy is not None:
-            return role.leaves_by_proxy
-        loaded = self._loaded()
-        is_there = loaded.missing_proxy is None
-        return is_there and is_asked(loaded.ruleset, role, restrictions)
 
     def _why_bound(self, role: str | None) -> str:
         """What a role says that has to be held, beside system calls, or ""."""
@@ -230,7 +220,7 @@ class HeldCalls:
             "writable": _writable(self._role(session)),
             "allowed": list(session.allowed),
             "hidden": _hidden(self._role(session)),
-            "egress": _egress(session, self._role(session)),
+            "egress": _egress(self._role(session)),
             "boundary": _boundary(self._role(session)),
             "not_held": _not_held(session),
             "filtered": None if session.filtered is None else list(session.filtered),
@@ -323,9 +313,8 @@ def _lets_into_namespaces(role: Role | None, rules: _Rules) -> bool:
     return role.namespaces or not (role.is_held_by_run or rules.named)
 
 
-def _egress(session: Session, role: Role | None) -> str:
-    wants_proxy = role is not None and role.leaves_by_proxy
-    return "proxy" if session.by_proxy or wants_proxy else "any"
+def _egress(role: Role | None) -> str:
+    return "proxy" if role is not None and role.leaves_by_proxy else "any"
 
 
 def _boundary(role: Role | None) -> str:
