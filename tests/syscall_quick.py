@@ -10,9 +10,10 @@ from typing import Any
 from syscall_harness import Kit, Outcome, Sourced, supervised
 
 from redlane.api import Ruling, SystemCall
-from redlane_context_syscall.calls import Handler
+from redlane_context_syscall.calls import GO_ON, Answer, Handler
 from redlane_context_syscall.deciding import Decisions
 from redlane_context_syscall.hot import HotSource
+from redlane_context_syscall.kernel.listener import Notification
 from redlane_context_syscall.loop import Source
 from redlane_context_syscall.making import Making
 from redlane_context_syscall.opening import Opening
@@ -21,7 +22,7 @@ from redlane_context_syscall.protecting import Protection
 from redlane_context_syscall.removing import Removing
 from redlane_context_syscall.renaming import Renaming
 
-__all__ = ["OPENS", "Bench", "WordJudge", "remove"]
+__all__ = ["OPENS", "Bench", "WordJudge", "changing", "remove"]
 
 OPENS = ("open", "openat", "creat")
 
@@ -105,6 +106,16 @@ class Bench:
         self, act: Callable[[], Any], names: Sequence[str] = OPENS, **given: Any
     ) -> Outcome:
         return supervised(act, names, self.handlers, source=self.source, **given)
+
+
+def changing(judge: WordJudge, _: Kit) -> dict[str, Handler]:
+    """A call after which paths with "file" in them are blocked."""
+
+    def change(notification: Notification) -> Answer:  # noqa: ARG001
+        judge.change("file")
+        return GO_ON
+
+    return {"getppid": change}
 
 
 def remove(work: Path) -> None:

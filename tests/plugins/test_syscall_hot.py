@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from syscall_harness import NOBODY, Kit, forked
 from syscall_opens import Opens, make_tree
-from syscall_quick import OPENS, Bench, WordJudge, remove
+from syscall_quick import OPENS, Bench, WordJudge, changing, remove
 from syscall_trees import SHARES
 from tiers import examples
 
@@ -183,13 +183,6 @@ def test_what_was_allowed_is_not_asked_again(place: Path) -> None:
 def test_rules_that_change_count_for_the_next_call(place: Path) -> None:
     make_names(place)
     bench = Bench(quick=True)
-
-    def changing(judge: WordJudge, _: Kit) -> dict[str, Handler]:
-        def change(notification: Notification) -> Answer:  # noqa: ARG001
-            judge.change("file")
-            return GO_ON
-
-        return {"getppid": change}
 
     bench.extra = changing
 

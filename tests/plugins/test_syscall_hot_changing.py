@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from syscall_harness import Kit, forked
-from syscall_quick import OPENS, Bench, WordJudge, remove
+from syscall_quick import OPENS, Bench, WordJudge, changing, remove
 from tiers import examples
 
 from redlane_context_syscall.calls import GO_ON, Answer, Handler
@@ -245,13 +245,6 @@ def test_a_file_is_not_left_behind_where_its_caller_has_no_room(place: Path) -> 
 
 def test_every_change_of_rules_counts_for_removals(place: Path) -> None:
     bench = Bench(quick=True, blocked="", named=())
-
-    def changing(judge: WordJudge, _: Kit) -> dict[str, Handler]:
-        def change(notification: Notification) -> Answer:  # noqa: ARG001
-            judge.change("file")
-            return GO_ON
-
-        return {"getppid": change}
 
     bench.extra = changing
 

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static void close_held(int *descriptor) {
+void close_held(int *descriptor) {
     if (*descriptor >= 0) close(*descriptor);
     *descriptor = -1;
 }

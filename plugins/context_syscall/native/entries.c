@@ -59,20 +59,10 @@ enum outcome find_renamed(struct hot *hot, struct call *call, int from, int to) 
     return ASK;
 }
 
-static int made_directory(const struct call *call, const struct entry *entry) {
-    int own = take_umask(call->notification.pid);
-    if (own < 0) return -1;
-    int result = mkdirat(entry->directory, entry->name, (mode_t)(call->mode & 07777));
-    int reason = errno;
-    umask((mode_t)own);
-    errno = reason;
-    return result;
-}
-
 static int changed(const struct call *call) {
     const struct entry *here = &call->entries[0], *there = &call->entries[1];
     switch (call->deed) {
-    case MAKE_DIRECTORY: return made_directory(call, here);
+    case MAKE_DIRECTORY: return mkdirat(here->directory, here->name, call->mode & 07777);
     case REMOVE: return unlinkat(here->directory, here->name, (int)call->flags);
     default:
         return renameat2(here->directory, here->name, there->directory, there->name,
@@ -81,6 +71,11 @@ static int changed(const struct call *call) {
 }
 
 enum outcome give_changed(const struct hot *hot, struct call *call) {
-    if (!is_waiting(hot, call)) return ANSWERED;
-    return respond(hot, call, 0, changed(call) ? errno : 0);
+    int own = -1, reason = 0;
+    if (call->deed == MAKE_DIRECTORY && (own = take_umask(call->notification.pid)) < 0)
+        return PASS_ON;
+    bool waits = is_waiting(hot, call);
+    if (waits && changed(call)) reason = errno;
+    if (own >= 0) umask((mode_t)own);
+    return waits ? respond(hot, call, 0, reason) : ANSWERED;
 }

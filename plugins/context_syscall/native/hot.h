@@ -150,8 +150,11 @@ enum outcome hot_serve(struct hot *hot, struct call *call);
 /* Answer what was asked about last; false where Python has to do it from the start. */
 bool hot_allow(struct hot *hot, struct call *call, bool lasts);
 
-/* ---- answering.c ---- */
+/* ---- answering.c: what is held, told and given ---- */
 
+/* Close it, unless it is none, and know that it is. */
+void close_held(int *descriptor);
+/* Begin without, and end with whatever a call holds. */
 void hold_nothing(struct call *call);
 void let_go(struct call *call);
 
@@ -165,7 +168,7 @@ enum outcome respond(const struct hot *hot, struct call *call, int value, int re
 /* The number that a file gets in the caller's table; -1 with errno. */
 int handed_in(const struct hot *hot, const struct call *call, int file);
 
-/* ---- opening.c: a file that is there, or that comes to be; see module.c for the rest ---- */
+/* ---- opening.c: a file that is there, or that comes to be ---- */
 
 /* Find what is to be opened, and have it ruled on with `subject`; or another outcome. */
 enum outcome find_opened(struct hot *hot, struct call *call, int from);

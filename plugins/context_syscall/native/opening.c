@@ -152,12 +152,13 @@ enum outcome give_opened(const struct hot *hot, struct call *call) {
     return reason == ENOENT ? ANSWERED : PASS_ON;
 }
 
-static int made(const struct call *call, const struct entry *entry) {
+static int made(const struct hot *hot, const struct call *call, const struct entry *entry) {
     struct open_how how = {.flags = (uint64_t)(unsigned)(ours(call) | O_EXCL),
                            .mode = call->mode & RIGHTS};
-    int own = take_umask(call->notification.pid);
+    int file = -1, own = take_umask(call->notification.pid);
     if (own < 0) return -1;
-    int file = (int)syscall(__NR_openat2, entry->directory, entry->name, &how, sizeof how);
+    if (is_waiting(hot, call))
+        file = (int)syscall(__NR_openat2, entry->directory, entry->name, &how, sizeof how);
     umask((mode_t)own);
     return file;
 }
@@ -174,9 +175,9 @@ static void undo(const struct entry *entry, int file) {
 enum outcome give_made(const struct hot *hot, struct call *call) {
     const struct entry *entry = &call->entries[0];
     if (!has_room(call->notification.pid)) return PASS_ON;
-    if (!is_waiting(hot, call)) return ANSWERED;
-    int file = made(call, entry);
-    if (file < 0) return PASS_ON; /* somebody else has made it, or it cannot be */
+    int file = made(hot, call, entry);
+    if (file < 0) return PASS_ON; /* somebody else has made it, it cannot be, or who asked
+                                   * has gone */
     int number = handed_in(hot, call, file), reason = errno;
     if (number < 0) undo(entry, file);
     /* Whoever closes what it has written may run it at once: not while we have it. */

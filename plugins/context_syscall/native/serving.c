@@ -47,10 +47,6 @@ static const struct form {
 #endif
 };
 
-static void close_held(int descriptor) {
-    if (descriptor >= 0) close(descriptor);
-}
-
 bool hot_init(struct hot *hot, int listener, bool polls) {
     memset(hot, 0, sizeof *hot);
     hot->listener = listener;
@@ -65,9 +61,8 @@ bool hot_init(struct hot *hot, int listener, bool polls) {
 void hot_free(struct hot *hot) {
     rulings_free(&hot->rulings);
     threads_free(&hot->threads);
-    close_held(hot->descriptors);
-    close_held(hot->mounts);
-    hot->descriptors = hot->mounts = -1;
+    close_held(&hot->descriptors);
+    close_held(&hot->mounts);
 }
 
 static const struct form *form_of(const struct seccomp_data *data) {
@@ -135,8 +130,8 @@ static enum outcome find(struct hot *hot, struct call *call, const struct form *
             break;
         default: outcome = find_entry(hot, call, from);
         }
-    close_held(from);
-    close_held(to);
+    close_held(&from);
+    close_held(&to);
     return outcome;
 }
 
