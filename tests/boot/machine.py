@@ -28,6 +28,7 @@ COMMAND_SECONDS = 60.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _KILLED = 137
 _LANDLOCK = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
+_LEFT_OUT = (*_LANDLOCK, "pidfd_getfd")
 
 Done = subprocess.CompletedProcess[str]
 
@@ -157,7 +158,7 @@ def _start(
         *("--register=no", "--keep-unit", "--console=pipe", "--notify-ready=yes"),
         *("--private-network", "--resolv-conf=off", "--timezone=off"),
         # Left out of the calls that a container may make: a machine has them.
-        f"--system-call-filter={' '.join(_LANDLOCK)}",
+        f"--system-call-filter={' '.join(_LEFT_OUT)}",
         *(f"--bind-ro={host}:{inside}" for inside, host in binds.items()),
     )
     wanted = {

@@ -64,6 +64,7 @@ _NUMBERS = {
         "sendmmsg": 307,
         "memfd_create": 319,
         "execveat": 322,
+        "pidfd_getfd": 438,
     },
     "aarch64": {
         "getcwd": 17,
@@ -100,6 +101,7 @@ _NUMBERS = {
         "sendmmsg": 269,
         "memfd_create": 279,
         "execveat": 281,
+        "pidfd_getfd": 438,
     },
 }
 _NO_NEW_PRIVILEGES, _SECCOMP = 38, 22

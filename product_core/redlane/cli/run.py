@@ -18,6 +18,7 @@ from redlane.cli.restrictions import restrictions_of_user
 from redlane.client import Client, NotRunningError, operations
 from redlane.contexts.shell.running.orphans import adopter_of_orphans
 from redlane.contexts.shell.running.programs import program
+from redlane.contexts.shell.running.taking import why_no_files_are_taken
 from redlane.engine.places import is_within
 from redlane.errors import RedlaneError, UsageError
 from redlane.paths import Paths
@@ -137,12 +138,18 @@ def run_in_session(
     client = Client(paths.socket)
     status = client.send(operations.status())
     withhold_connections(paths.socket)
-    opening = _opening(role, label, is_held=start.bound)
+    refused = why_no_files_are_taken() if start.bound else ""
+    opening = _opening(role, label, is_held=start.bound, takes_files=not refused)
     if _is_machines(paths, status):
         opening["restrictions"] = restrictions_of_user(os.environ)
     session = client.send(operations.open_session(**opening))
     if session["proxy"] is not None and sys.stderr.isatty():
         print_note(blind_spots(session["proxy"], session["syscalls"]["egress"]))
+    if refused and not session["syscalls"]["guarded"]:
+        print_note(
+            f"no socket gets an address here (bind), as pidfd_getfd fails: {refused}; "
+            "docs/the-boundary.md says what allows it"
+        )
     _supervise(session, start, _own_files(paths, status))
 
 
@@ -163,13 +170,16 @@ def _is_machines(paths: Paths, status: Mapping[str, Any]) -> bool:
     return paths.is_system or status.get("socket") == os.fspath(Paths.system().socket)
 
 
-def _opening(role: str | None, label: str, *, is_held: bool) -> dict[str, object]:
+def _opening(
+    role: str | None, label: str, *, is_held: bool, takes_files: bool
+) -> dict[str, object]:
     shown = "".join(each for each in label if each.isprintable())[:_LONGEST_LABEL]
     opening: dict[str, object] = {
         "label": shown,
         "root_pid": os.getpid(),
         "reaper_pid": adopter_of_orphans(),
         "holds_calls": is_held,
+        "takes_files": takes_files,
         "wants_proxy": True,
     }
     return opening if role is None else {**opening, "role": role}

@@ -29,6 +29,11 @@ from redlane.state.sessions import Bounds, Session, SessionState, SessionTable
 
 __all__ = ["CallsNotHeldError", "HeldCalls", "TrafficNotJudgedError"]
 
+_NO_FILES_TAKEN = (
+    "that needs pidfd_getfd, which a filter around this machine refuses: start the "
+    "container with --cap-add=SYS_PTRACE (docker, podman) or "
+    "--system-call-filter=pidfd_getfd (systemd-nspawn), or take a role without it"
+)
 _MOST_ALLOWED = 100
 """How many places a person may let one session write to, beside its role's."""
 
@@ -102,6 +107,19 @@ class HeldCalls:
                 f"{names}: only `redlane run`, without --boundary none, holds its "
                 "sessions to that"
             )
+
+    def check_sockets(
+        self, role: str | None, restrictions: Collection[RoleRules]
+    ) -> None:
+        """Refuse a role by which `redlane-run` connects its callers' sockets.
+
+        For where the kernel does not let it take them.
+        """
+        bounds = self.bounds_by_run(role, restrictions)
+        if bounds is None or not (bounds.concealed or bounds.by_proxy):
+            return
+        what = "hides files from" if bounds.concealed else "leads connections of"
+        raise CallsNotHeldError(f"role {role!r} {what} its sessions: {_NO_FILES_TAKEN}")
 
     def bounds_by_run(
         self, role: str | None, restrictions: Collection[RoleRules] = ()

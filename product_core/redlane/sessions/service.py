@@ -68,6 +68,7 @@ class Opening:
     Without `root_pid` no process belongs to it: it is a name to judge under.
     `restrictions` is JSON, still to be looked at; None when there are none.
     `holds_calls`: the root will hold the system calls that the rules name.
+    `takes_files`: the kernel lets it take sockets of those whose calls it holds.
     """
 
     root_pid: int | None = None
@@ -76,6 +77,7 @@ class Opening:
     reaper: int | None = None
     restrictions: object = None
     holds_calls: bool = False
+    takes_files: bool = True
 
 
 class SessionService:
@@ -131,6 +133,8 @@ class SessionService:
                 slices,
                 holds=opening.holds_calls and root == caller.pid,
             )
+            if not opening.takes_files:
+                self._held.check_sockets(role, slices)
             process = self._membership.check(root, caller.only_of)
         reaper = key_of(opening.reaper)
         with self._counting:

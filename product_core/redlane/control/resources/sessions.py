@@ -26,7 +26,7 @@ class SessionCollection:
     """`GET` lists sessions; `POST` opens one.
 
     Its body: `{role?, label?, root_pid?, reaper_pid?, restrictions?, holds_calls?,
-    wants_proxy?}`.
+    takes_files?, wants_proxy?}`.
     `redlane run` names itself as the root before it starts anything: then it and all
     below it belong to the session. Without `root_pid` the session is a name to judge
     under, and the caller keeps its rights.
@@ -76,6 +76,7 @@ class SessionCollection:
                 reaper=_process_id(body, "reaper_pid"),
                 restrictions=body.get("restrictions"),
                 holds_calls=optional(body, "holds_calls", bool) is True,
+                takes_files=optional(body, "takes_files", bool) is not False,
             ),
             caller_of(request),
         )
