@@ -10,7 +10,7 @@ from redlane.model.problem import Severity
 from redlane.model.settings import Settings
 from redlane.policies.loaded import Loaded
 from redlane.policies.ruleset import RuleSet
-from redlane.policies.traffic import named_traffic, with_proxy
+from redlane.policies.traffic import is_asked, named_traffic, with_proxy
 
 MISSING = "there is none"
 
@@ -51,6 +51,21 @@ def test_policies_of_every_context_are_told_of_in_one_line() -> None:
 
 def test_policies_of_other_contexts_are_not_concerned() -> None:
     assert warnings(Context.SHELL, Context.MCP) == []
+
+
+@pytest.mark.parametrize(
+    ("context", "asked"),
+    [
+        *((each, True) for each in (Context.NETWORK, Context.INBOUND)),
+        (Context.MCP, True),
+        *((each, False) for each in (Context.SHELL, Context.SYSCALL, Context.ALL)),
+    ],
+)
+def test_requests_are_what_policies_of_these_contexts_are_about(
+    context: Context, *, asked: bool
+) -> None:
+    ruleset = of(context)
+    assert is_asked(ruleset, ruleset.roles["r"]) is asked
 
 
 def test_a_role_names_traffic_by_its_policies() -> None:

@@ -42,6 +42,8 @@ def there(request: pytest.FixtureRequest) -> Iterator[Guarded]:
         made.home.role("led", "not-them", egress="proxy")
         made.home.role("asked", "ask-me", egress="proxy")
         made.home.role("kept", "not-there", egress="proxy")
+        made.home.role("unsaid", "not-them")
+        made.home.role("free", "not-them", egress="any")
         made.start()
         yield made
 
@@ -83,6 +85,18 @@ def test_program_that_knows_no_proxy_is_led_to_it(
     assert ran(there, "led", way, HOST, port)[0] == found
     lines = [each["content"] for each in there.home.control.rows("/api/events")]
     assert f"CONNECT {HOST}:{port} HTTP/1.1\n\n" in lines
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize(("role", "is_led"), [("unsaid", True), ("free", False)])
+def test_role_whose_policies_are_asked_about_requests_need_not_say_so(
+    there: Guarded, role: str, *, is_led: bool
+) -> None:
+    before = {each["id"] for each in there.home.control.rows("/api/events")}
+    assert ran(there, role, "page", HOST, HTTP)[0] == "there\n"
+    events = there.home.control.rows("/api/events")
+    lines = [each["content"] for each in events if each["id"] not in before]
+    assert (f"CONNECT {HOST}:{HTTP} HTTP/1.1\n\n" in lines) is is_led
 
 
 @pytest.mark.usefixtures("elsewhere")

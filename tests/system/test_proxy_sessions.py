@@ -35,6 +35,7 @@ def home(home: Home) -> Home:
     """The usual home, with a role about requests."""
     home.policies(NETWORK, file="network.json")
     home.role("network", "no-secret", "no-rm")
+    home.role("open", "no-secret", "no-rm", egress="any")
     return home
 
 
@@ -189,11 +190,20 @@ def test_a_session_that_cannot_be_intercepted_is_refused(home: Home) -> None:
     assert "tls.intercept" in ran.refusal
 
 
-def test_a_terminal_is_told_what_is_not_seen(daemon: Home) -> None:
+@pytest.mark.parametrize(
+    ("role", "says"),
+    [
+        ("network", "the session reaches other machines by the proxy alone"),
+        ("open", "the network is judged for programs that go by"),
+    ],
+)
+def test_a_terminal_is_told_what_is_not_seen(
+    daemon: Home, role: str, says: str
+) -> None:
     ours, theirs = pty.openpty()
     try:
         done = subprocess.run(
-            [REDLANE, "run", "--", "echo", "ran"],
+            [REDLANE, "run", "--role", role, "--", "echo", "ran"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=theirs,
@@ -206,7 +216,7 @@ def test_a_terminal_is_told_what_is_not_seen(daemon: Home) -> None:
         os.close(ours)
         os.close(theirs)
     assert done.stdout == "ran\n"
-    assert told.startswith("redlane: the network is judged for programs that go by")
+    assert told.startswith(f"redlane: {says}")
     assert told.count("\n") == 1
     assert daemon.run("run", "--", "echo", "ran").err == ""
 

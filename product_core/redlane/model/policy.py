@@ -95,7 +95,8 @@ class Role:
     eBPF programs as well. Both are about sessions whose system calls are judged.
     `writable`: the only places where its sessions may change files; None: any.
     `hidden`: places that they may not read, but by the programs that own them.
-    `leaves_by_proxy`: by nothing else do they leave this machine.
+    `leaves_by_proxy`: by nothing else do they leave this machine; None: it does not
+    say, and they leave so where requests are judged.
     `wants_whole_boundary`: they start where the kernel holds all of it, or not at all.
     `freeze_on_flag`: they are frozen as long as something of them is held.
     """
@@ -107,7 +108,7 @@ class Role:
     ebpf: bool = False
     writable: tuple[str, ...] | None = None
     hidden: tuple[str, ...] = ()
-    leaves_by_proxy: bool = False
+    leaves_by_proxy: bool | None = None
     wants_whole_boundary: bool = False
     freeze_on_flag: bool = False
     description: str | None = None
@@ -121,4 +122,4 @@ class Role:
     @property
     def is_held_by_run(self) -> bool:
         """Whether `redlane-run` holds its sessions to anything, or a guard."""
-        return self.is_bound or self.leaves_by_proxy
+        return self.is_bound or bool(self.leaves_by_proxy)

@@ -199,9 +199,9 @@ ROLE = _table(
     Field(
         "egress",
         Kind.STRING,
-        "whether sessions reach other machines past the proxy",
+        "whether sessions reach other machines past the proxy; left out, `proxy` for a "
+        "role with policies of the contexts Network, Inbound or Mcp, else `any`",
         choices=("any", "proxy"),
-        default="any",
     ),
     Field(
         "boundary",

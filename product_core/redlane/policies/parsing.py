@@ -122,7 +122,7 @@ def parse_role(entry: Entry) -> ParsedRole:
             freeze_on_flag=bool(document.get("freeze_on_flag")),
             writable=_places(document.get("writable")),
             hidden=tuple(document.get("hidden") or ()),
-            leaves_by_proxy=document.get("egress") == "proxy",
+            leaves_by_proxy=_BY_PROXY.get(document.get("egress")),
             wants_whole_boundary=document.get("boundary") == "whole",
             description=document.get("description"),
             source=entry.file,
@@ -136,6 +136,8 @@ def parse_role(entry: Entry) -> ParsedRole:
 def _places(given: list[str] | None) -> tuple[str, ...] | None:
     return None if given is None else tuple(given)
 
+
+_BY_PROXY: Mapping[str | None, bool] = MappingProxyType({"proxy": True, "any": False})
 
 _PLACES: Mapping[str, Collection[str]] = MappingProxyType(
     {"writable": PLACES, "hidden": SECRETS}

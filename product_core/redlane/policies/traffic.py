@@ -7,15 +7,18 @@ judges them; where there is no proxy, a person has to know.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from redlane.model.policy import Context, Policy
+from redlane.model.policy import Context, Policy, Role
 from redlane.model.problem import Finding, Severity
 from redlane.policies.loaded import Loaded
 from redlane.policies.ruleset import RoleRules, RuleSet
 
-__all__ = ["TRAFFIC", "named_traffic", "with_proxy"]
+__all__ = ["TRAFFIC", "is_asked", "named_traffic", "with_proxy"]
 
 TRAFFIC = frozenset({Context.NETWORK, Context.INBOUND})
 """The contexts that the proxy judges."""
+
+_ASKED = TRAFFIC | {Context.MCP}
+"""Those of policies that are about what is sent or comes back."""
 
 _NAMED = 3
 """How many names a message lists before it counts the rest."""
@@ -40,6 +43,18 @@ def named_traffic(
     of_user = (policy for rules in restrictions for policy in rules.policies.values())
     every = (*of_role, *of_user)
     return tuple(each.id for each in every if each and each.context in TRAFFIC)
+
+
+def is_asked(
+    ruleset: RuleSet, role: Role, restrictions: Iterable[RoleRules] = ()
+) -> bool:
+    """Whether any policy of a role, or that a user adds, is about requests.
+
+    One of context All may be asked about them, too, and says nothing of them.
+    """
+    of_role = (ruleset.policies.get(each) for each in role.policies)
+    of_user = (policy for rules in restrictions for policy in rules.policies.values())
+    return any(each and each.context in _ASKED for each in (*of_role, *of_user))
 
 
 def _findings(policies: Iterable[Policy], missing: str) -> Iterator[Finding]:

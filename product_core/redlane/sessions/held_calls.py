@@ -22,7 +22,7 @@ from redlane.policies.policy_document import document_of
 from redlane.policies.ruleset import RoleRules
 from redlane.policies.secrets import Hiding
 from redlane.policies.syscalls import takes_part
-from redlane.policies.traffic import named_traffic
+from redlane.policies.traffic import is_asked, named_traffic
 from redlane.state.boundary import landlock_version, not_held, why_not_whole
 from redlane.state.filters import listed, names_of, why_not_held
 from redlane.state.sessions import Bounds, Session, SessionState, SessionTable
@@ -115,27 +115,44 @@ class HeldCalls:
 
         For where the kernel does not let it take them.
         """
-        bounds = self.bounds_by_run(role, restrictions)
+        bounds = self.bounds_by_run(role, restrictions, takes_files=False)
         if bounds is None or not (bounds.concealed or bounds.by_proxy):
             return
         what = "hides files from" if bounds.concealed else "leads connections of"
         raise CallsNotHeldError(f"role {role!r} {what} its sessions: {_NO_FILES_TAKEN}")
 
     def bounds_by_run(
-        self, role: str | None, restrictions: Collection[RoleRules] = ()
+        self,
+        role: str | None,
+        restrictions: Collection[RoleRules] = (),
+        *,
+        takes_files: bool = True,
     ) -> Bounds | None:
-        """To what `redlane-run` holds sessions of a role, where no guard does."""
+        """To what `redlane-run` holds sessions of a role, where no guard does.
+
+        Where it `takes_files` of its callers, it leads what is asked about requests.
+        """
         found = self._loaded().ruleset.roles.get(role or "")
-        if found is None or not found.is_held_by_run:
+        slices = tuple(restrictions)
+        if found is None or self._why_guarded(role, slices):
             return None
-        if self._why_guarded(role, tuple(restrictions)):
+        leaves_by_proxy = found.leaves_by_proxy
+        if leaves_by_proxy is None:
+            leaves_by_proxy = takes_files and self._is_asked(found, slices)
+        if not (found.is_bound or leaves_by_proxy):
             return None
         return Bounds(
             found.writable,
             found.hidden or None,
             found.namespaces,
-            found.leaves_by_proxy,
+            leaves_by_proxy,
         )
+
+    def _is_asked(self, role: Role, restrictions: tuple[RoleRules, ...]) -> bool:
+        """Whether requests of its sessions are to be judged, and there is a proxy."""
+        loaded = self._loaded()
+        is_there = loaded.missing_proxy is None
+        return is_there and is_asked(loaded.ruleset, role, restrictions)
 
     def _why_bound(self, role: str | None) -> str:
         """What a role says that has to be held, beside system calls, or ""."""
@@ -238,7 +255,7 @@ class HeldCalls:
             "writable": _writable(self._role(session)),
             "allowed": list(session.allowed),
             "hidden": _hidden(self._role(session)),
-            "egress": _egress(self._role(session)),
+            "egress": _egress(session, self._role(session)),
             "boundary": _boundary(self._role(session)),
             "not_held": _not_held(session),
             "filtered": None if session.filtered is None else list(session.filtered),
@@ -331,8 +348,9 @@ def _lets_into_namespaces(role: Role | None, rules: _Rules) -> bool:
     return role.namespaces or not (role.is_held_by_run or rules.named)
 
 
-def _egress(role: Role | None) -> str:
-    return "proxy" if role is not None and role.leaves_by_proxy else "any"
+def _egress(session: Session, role: Role | None) -> str:
+    wants_proxy = role is not None and role.leaves_by_proxy
+    return "proxy" if session.by_proxy or wants_proxy else "any"
 
 
 def _boundary(role: Role | None) -> str:

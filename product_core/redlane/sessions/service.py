@@ -148,7 +148,7 @@ class SessionService:
                 reaper=reaper,
                 supervised=root == caller.pid,
                 owner=caller.owner,
-                bounds=self._bounds(role, added) if opening.holds_calls else None,
+                bounds=self._bounds(opening, role, added),
             )
         if process is None:
             return session
@@ -165,9 +165,14 @@ class SessionService:
             raise
         return session
 
-    def _bounds(self, role: str | None, added: Restrictions | None) -> Bounds | None:
+    def _bounds(
+        self, opening: Opening, role: str | None, added: Restrictions | None
+    ) -> Bounds | None:
         """What `redlane-run` holds a new session to."""
-        return self._held.bounds_by_run(role, () if added is None else added.slices)
+        if not opening.holds_calls:
+            return None
+        slices = () if added is None else added.slices
+        return self._held.bounds_by_run(role, slices, takes_files=opening.takes_files)
 
     def find(self, name: str, caller: Caller) -> Session | None:
         """The session that a caller means, if it is there for that caller."""
