@@ -1,5 +1,5 @@
-/* Answers questions about names (RFC 1035): with addresses, and nothing else that there may
- * be of a name. */
+/* Answers questions about names (RFC 1035): with addresses, and with what name servers say
+ * in which there are none. */
 #define _GNU_SOURCE
 #include "dns.h"
 
@@ -16,10 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_AT_ONCE = 256, LONGEST = 512, LONGEST_ANSWER = LONGEST + 32 };
+enum { MOST_AT_ONCE = 256, LONGEST = 512, LONGEST_ANSWER = 4096 };
 enum { HEAD = 12, MOST_OF_LABEL = 63, KIND_AND_CLASS = 4, LIFE_SECONDS = 60 };
 enum { ADDRESS = 1, ADDRESS_6 = 28, INTERNET = 1 };
+enum { NS = 2, CNAME = 5, SOA = 6, PTR = 12, MX = 15, TXT = 16, SRV = 33 };
+enum { NAPTR = 35, DNAME = 39, OPTIONS = 41, SSHFP = 44, TLSA = 52, SPF = 99, CAA = 257 };
 enum { IS_ANSWER = 0x80, OPERATION = 0x78, IS_RECURSIVE = 0x01, CAN_RECUR = 0x80 };
+enum { IS_CUT = 0x02, COUNT = 6, RECORDS_HEAD = 3 };
 enum code { FINE = 0, MALFORMED = 1, FAILED = 2, NO_SUCH_NAME = 3, NOT_DONE = 4 };
 
 static const struct daemon *daemon_;
@@ -83,6 +86,26 @@ static bool read_question(const struct asked *asked, struct question *question) 
     return true;
 }
 
+/* Whether a name server is asked what there is of a name. */
+static bool is_passed_on(const struct question *question) {
+    switch (question->kind) {
+    case NS: case CNAME: case SOA: case PTR: case MX: case TXT: case SRV:
+    case NAPTR: case DNAME: case SSHFP: case TLSA: case SPF: case CAA:
+        return question->is_plain && question->class == INTERNET;
+    default: return false;
+    }
+}
+
+/* What who asks can take (RFC 6891). */
+static size_t room_for(const struct asked *asked, const struct question *question) {
+    const unsigned char *at = asked->data + question->end;
+    bool is_told = question->end + 5 <= asked->length && !number_at(asked->data + COUNT) &&
+                   !number_at(asked->data + 8) && !at[0] && number_at(at + 1) == OPTIONS;
+    size_t room = is_told ? number_at(at + 3) : LONGEST;
+    if (room < LONGEST) return LONGEST;
+    return room < LONGEST_ANSWER ? room : LONGEST_ANSWER;
+}
+
 /* ---- what is answered ---- */
 
 /* One record, about the name of the question. */
@@ -106,16 +129,36 @@ static enum code find(const struct question *question, struct found *found) {
     }
 }
 
+/* What name servers say, behind the question. */
+static size_t add_records(const struct asked *asked, const struct question *question,
+                          unsigned char *answer) {
+    size_t length = question->end, rest = 0;
+    struct bytes records = {0};
+    bool is_told = names_records(daemon_, question->name, question->kind, &records) &&
+                   records.length >= RECORDS_HEAD;
+    answer[3] = (unsigned char)(CAN_RECUR | (is_told ? (unsigned char)records.data[0] : FAILED));
+    if (is_told) rest = records.length - RECORDS_HEAD;
+    if (length + rest > room_for(asked, question)) {
+        answer[2] |= IS_CUT;
+    } else if (rest) {
+        memcpy(answer + COUNT, records.data + 1, 2);
+        memcpy(answer + length, records.data + RECORDS_HEAD, rest);
+        length += rest;
+    }
+    free(records.data);
+    return length;
+}
+
 static size_t write_answer(const struct asked *asked, const struct question *question,
                            unsigned char *answer) {
     size_t length = question->end;
     struct found found = {0};
     bool is_done = !(asked->data[2] & OPERATION);
-    enum code code = is_done ? find(question, &found) : NOT_DONE;
     memcpy(answer, asked->data, length);
     answer[2] = (unsigned char)(IS_ANSWER | (asked->data[2] & (OPERATION | IS_RECURSIVE)));
-    answer[3] = (unsigned char)(CAN_RECUR | code);
-    memset(answer + 6, 0, HEAD - 6);
+    memset(answer + COUNT, 0, HEAD - COUNT);
+    if (is_done && is_passed_on(question)) return add_records(asked, question, answer);
+    answer[3] = (unsigned char)(CAN_RECUR | (is_done ? find(question, &found) : NOT_DONE));
     bool has_four = question->kind == ADDRESS && found.has_four;
     bool has_six = question->kind == ADDRESS_6 && found.has_six;
     if (has_four) length += add_address(answer + length, ADDRESS, &found.four, sizeof found.four);
@@ -163,7 +206,7 @@ static void *answer_apart(void *about) {
 static bool is_quick(const struct asked *asked) {
     struct question question;
     return !read_question(asked, &question) || !question.is_plain ||
-           names_are_known(question.name);
+           (!is_passed_on(&question) && names_are_known(question.name));
 }
 
 /* ---- who asks ---- */

@@ -162,15 +162,28 @@ static enum finding read_answer(const char *name, const struct bytes *answer,
     return FINDING_STOOD;
 }
 
+/* What the daemon tells of a name. */
+static bool tells(const struct daemon *daemon, const char *about, struct bytes *answer) {
+    while (sem_wait(&room) != 0) continue;
+    bool is_told =
+        request_send(daemon, (struct request){"GET", about, NULL, patience}, answer);
+    sem_post(&room);
+    return is_told;
+}
+
+bool names_records(const struct daemon *daemon, const char *name, unsigned kind,
+                   struct bytes *records) {
+    char about[NAMES_LONGEST + 48];
+    snprintf(about, sizeof about, "/addresses?name=%s&records=%u", name, kind);
+    return tells(daemon, about, records);
+}
+
 static enum finding ask(const struct daemon *daemon, const char *name, struct found *found) {
     char about[NAMES_LONGEST + 32];
     struct bytes answer = {0};
     enum finding finding = FINDING_FAILED;
     snprintf(about, sizeof about, "/addresses?name=%s", name);
-    while (sem_wait(&room) != 0) continue;
-    if (request_send(daemon, (struct request){"GET", about, NULL, patience}, &answer))
-        finding = read_answer(name, &answer, found);
-    sem_post(&room);
+    if (tells(daemon, about, &answer)) finding = read_answer(name, &answer, found);
     free(answer.data);
     return finding;
 }

@@ -1,6 +1,7 @@
 /* Names that the session's programs look up, and the addresses that stand for them. */
 #pragma once
 
+#include "bytes.h"
 #include "internet.h"
 #include "request.h"
 
@@ -35,3 +36,6 @@ struct found {
 bool names_are_known(const char *name);
 /* For a name in small letters, digits, hyphens, underscores and points. */
 enum finding names_find(const struct daemon *daemon, const char *name, struct found *found);
+/* Records of another kind, as the daemon tells them; false: nobody answers. */
+bool names_records(const struct daemon *daemon, const char *name, unsigned kind,
+                   struct bytes *records);

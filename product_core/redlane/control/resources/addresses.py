@@ -7,6 +7,11 @@ import falcon
 
 from redlane.control.access import caller_of
 from redlane.control.channel import PEER_KEY
+from redlane.control.name_records import (
+    NoNameServerError,
+    has_no_addresses,
+    records_of,
+)
 from redlane.control.resources.sessions import found
 from redlane.judging.service import (
     Contents,
@@ -25,6 +30,8 @@ __all__ = ["NameAddresses"]
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _LONGEST = 253
 _PORT = 53
+_REFUSED = 5
+"""The RCODE of a server that does not answer whoever asks (RFC 1035)."""
 _UNKNOWN = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
 
 
@@ -49,12 +56,16 @@ class NameAddresses:
         """Answer addresses, each with NUL at its end: whoever reads them is in C.
 
         None: nobody was asked. An empty one alone: there is no such name. A name that
-        no server answers for is a 503.
+        no server answers for is a 503. With `records`, the number of a kind, it is
+        those: the RCODE (a byte), how many (two), and they as a message has them.
         """
         session = found(self._control, session_id, caller_of(request))
         name = request.get_param("name", required=True)
         if len(name) > _LONGEST or not _NAME.fullmatch(name):
             raise falcon.HTTPBadRequest(description=f"{name!r} is no name of a host")
+        kind = request.get_param_as_int("records")
+        if kind is not None and not has_no_addresses(kind):
+            raise falcon.HTTPBadRequest(description="'records' without addresses alone")
         data = f"CONNECT {name}:{_PORT} HTTP/1.1\n\n".encode()
         peer, hiding = request.env[PEER_KEY], self._control.hiding(session)
         asked = JudgeRequest(
@@ -63,8 +74,12 @@ class NameAddresses:
             lambda: Reading(self._contents.parse(Context.NETWORK, data, peer, hiding)),
             hold=False,
         )
-        addresses = _addresses(name) if self._passes(asked, session) else ()
+        passes = self._passes(asked, session)
         response.content_type = "application/octet-stream"
+        if kind is not None:
+            response.data = _records(name, kind) if passes else _shown(_REFUSED)
+            return
+        addresses = _addresses(name) if passes else ()
         response.data = b"".join(each.encode() + b"\0" for each in addresses)
 
     def _passes(self, asked: JudgeRequest, session: Session) -> bool:
@@ -73,6 +88,20 @@ class NameAddresses:
             return False
         verdict = self._judging.judge(asked, session).verdict
         return verdict.decision is Decision.ALLOW
+
+
+def _shown(code: int, count: int = 0, data: bytes = b"") -> bytes:
+    return bytes([code]) + count.to_bytes(2) + data
+
+
+def _records(name: str, kind: int) -> bytes:
+    try:
+        found = records_of(name, kind)
+    except NoNameServerError as error:
+        raise falcon.HTTPServiceUnavailable(
+            description=f"no name server answers for {name}: {error}"
+        ) from error
+    return _shown(found.code, found.count, found.data)
 
 
 def _addresses(name: str) -> tuple[str, ...]:
