@@ -33,9 +33,15 @@ def test_question_says_where_and_what_came_before(
     assert peer.questions == [Question(bytes(tmp_path), b"x=1\n", b"echo x")]
 
 
-def test_rewritten_command_is_what_to_run(peer: ScriptedPeer) -> None:
-    peer.answer = b"MODIFY 6\necho y"
+@pytest.mark.parametrize(
+    ("before", "says"), [(b"", ""), (b"BECAUSE 8\nit is so", "redlane: it is so\n")]
+)
+def test_rewritten_command_is_what_to_run(
+    peer: ScriptedPeer, capfd: pytest.CaptureFixture[str], before: bytes, says: str
+) -> None:
+    peer.answer = before + b"MODIFY 6\necho y"
     assert ask(address(peer.path), b"echo x") == b"echo y"
+    assert capfd.readouterr().err == says
 
 
 @pytest.mark.parametrize(

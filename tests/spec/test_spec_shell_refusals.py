@@ -73,6 +73,12 @@ def test_a_modify_runs_the_rewritten_command(
     assert agent.shell(*args, stdin=stdin).out == out
 
 
+def test_a_modify_says_so_in_one_line(agent: Home) -> None:
+    said = agent.shell("-c", "echo low").err
+    assert said.startswith("redlane: rewritten: policy 'rewrite'"), said
+    assert said.count("\n") == 1
+
+
 def test_a_rewritten_command_keeps_its_exit_status(agent: Home) -> None:
     assert agent.shell("-c", "echo low; exit 3").code == 3
 

@@ -39,8 +39,8 @@ def pid_of(home: Home) -> int:
         (b"rm -rf /", b"BLOCK "),
         (b"sh -c 'rm  -rf /'", b"BLOCK "),
         (b'"$@"\0sh\0rm\0-rf\0/', b"BLOCK "),
-        (b"echo beer", b"MODIFY 8\necho tea"),
-        (b"echo beer \xff", b"MODIFY"),
+        (b"echo beer", b"BECAUSE 38\nrewritten: policy 'sober' rewrote thisMODIFY 8\necho tea"),
+        (b"echo beer \xff", b"BECAUSE 38\n"),
         (b"", b"ALLOW\n"),
     ],
 )

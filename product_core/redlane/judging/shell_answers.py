@@ -22,6 +22,10 @@ __all__ = [
 ]
 
 
+_LONGEST_WHY = 65536
+"""Bytes that the shell takes of one line."""
+
+
 @dataclass(frozen=True, slots=True)
 class ShellAnswer:
     """What goes back: a final line with what belongs to it, and perhaps a lease."""
@@ -66,9 +70,12 @@ def shell_answer(judgement: Judgement) -> bytes:
         case Decision.ALLOW:
             return b"ALLOW\n"
         case Decision.MODIFY if verdict.content is not None:
-            return b"MODIFY %d\n%b" % (len(verdict.content), verdict.content)
+            return _because(verdict) + b"MODIFY %d\n%b" % (
+                len(verdict.content),
+                verdict.content,
+            )
         case _:
-            return block_line(_refusal(verdict))
+            return block_line(_told("blocked", verdict))
 
 
 def preview_line(*, passes: bool) -> bytes:
@@ -93,11 +100,17 @@ def block_line(reason: str) -> bytes:
     return b"BLOCK %d\n%b" % (len(message), message)
 
 
-def _refusal(verdict: Verdict) -> str:
-    """What a user reads whose command was refused: one line."""
+def _because(verdict: Verdict) -> bytes:
+    """The line before another command: why it takes the place of what was asked."""
+    text = _told("rewritten", verdict).encode(errors="replace")[:_LONGEST_WHY]
+    return b"BECAUSE %d\n%b" % (len(text), text)
+
+
+def _told(what: str, verdict: Verdict) -> str:
+    """What a user reads whose command was refused, or is another: one line."""
     told = verdict.policy is None or repr(verdict.policy) in verdict.reason
     by = "" if told else f" by policy {verdict.policy!r}"
-    text = f"blocked{by}: {verdict.reason}"
+    text = f"{what}{by}: {verdict.reason}"
     if verdict.suggestion:
         text += f"; instead: {verdict.suggestion}"
     return "".join(each if each.isprintable() else " " for each in text)

@@ -16,6 +16,7 @@ enum {
     LINE_MAX_BYTES = 128,
     HELD_MAX = 7 * 86400,
     ROLE_MAX = 8192,
+    WHY_MAX = 65536,
 };
 
 /* The digits of a number that ends exactly at end; false for anything else. */
@@ -70,23 +71,31 @@ enum progress reply_held(struct bytes *reply, struct held *held) {
     return COMPLETE;
 }
 
-/* Takes "SUPERVISE <length>\n<role>" off the beginning, when it is there: COMPLETE says
+/* Takes "<word><length>\n" and a text off the beginning, when it is there: COMPLETE says
  * that nothing of it is left to wait for. */
-enum progress reply_supervise(struct bytes *reply, struct bytes *role) {
+static enum progress take_text(struct bytes *reply, const char *word, size_t most,
+                               struct bytes *text) {
     const char *end = line_end(reply);
-    if (role->length || !end || !begins(reply, "SUPERVISE ")) return COMPLETE;
+    if (text->length || !end || !begins(reply, word)) return COMPLETE;
     size_t length, taken = (size_t)(end + 1 - reply->data);
-    if (!read_number(reply->data + strlen("SUPERVISE "), end, &length))
-        return MALFORMED;
-    if (!length || length > ROLE_MAX) return MALFORMED;
+    if (!read_number(reply->data + strlen(word), end, &length)) return MALFORMED;
+    if (!length || length > most) return MALFORMED;
     if (reply->length - taken < length) return WAITING;
     if (memchr(end + 1, '\0', length)) return MALFORMED;
-    bytes_add(role, end + 1, length);
+    bytes_add(text, end + 1, length);
     taken += length;
     memmove(reply->data, reply->data + taken, reply->length - taken);
     reply->length -= taken;
     reply->data[reply->length] = '\0';
     return COMPLETE;
+}
+
+enum progress reply_supervise(struct bytes *reply, struct bytes *role) {
+    return take_text(reply, "SUPERVISE ", ROLE_MAX, role);
+}
+
+enum progress reply_why_rewritten(struct bytes *reply, struct bytes *why) {
+    return take_text(reply, "BECAUSE ", WHY_MAX, why);
 }
 
 /* Whether "WORD <length>\n" and exactly that many bytes have come. */

@@ -84,7 +84,8 @@ static enum progress advance(struct bytes *reply, bool *held, double *deadline,
     progress = reply_supervise(reply, &answer->role);
     if (progress != COMPLETE) return progress;
     if (!answer->is_open) answer->is_open = reply_open(reply);
-    return reply_progress(reply);
+    progress = reply_why_rewritten(reply, &answer->why);
+    return progress == COMPLETE ? reply_progress(reply) : progress;
 }
 
 bool passes(const struct place *place, const struct bytes *question) {
@@ -117,5 +118,6 @@ void ask(const struct place *place, const struct bytes *question,
     if (progress == MALFORMED) refuse("%s", not_understood);
     const char *problem = reply_verdict(&reply, answer);
     if (problem) refuse_saying(problem, strlen(problem));
+    if (answer->rewritten && answer->why.length) tell("%s", answer->why.data);
     close(link);
 }

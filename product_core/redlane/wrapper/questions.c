@@ -282,7 +282,7 @@ static struct told_of verdict_of(const struct question *question) {
 /* Takes what has come of a verdict; false: it is not all there. */
 static bool take(struct question *question, struct told_of *answer) {
     static char piece[PIECE];
-    struct bytes role = {0};
+    struct bytes role = {0}, why = {0};
     ssize_t got;
     while ((got = recv(question->link, piece, sizeof piece, MSG_DONTWAIT)) > 0)
         bytes_add(&question->reply, piece, (size_t)got);
@@ -292,8 +292,10 @@ static bool take(struct question *question, struct told_of *answer) {
     free(role.data);
     if (progress == COMPLETE) {
         reply_open(&question->reply); /* of a shell that asks about no more */
-        progress = reply_progress(&question->reply);
+        progress = reply_why_rewritten(&question->reply, &why);
     }
+    free(why.data);
+    if (progress == COMPLETE) progress = reply_progress(&question->reply);
     if (progress == COMPLETE) *answer = verdict_of(question);
     else if (progress == MALFORMED) *answer = says(REFUSED, not_understood);
     else if (got == 0) *answer = says(REFUSED, "the daemon gave no verdict; not run");

@@ -42,6 +42,23 @@ def test_modify_runs_the_new_command(wrapper: Wrapper, peer: ScriptedPeer) -> No
     assert done.stdout == b"new name\r\n"
 
 
+@pytest.mark.parametrize("cut", [1, 12, 20])
+def test_why_it_was_rewritten_is_said(
+    wrapper: Wrapper, peer: ScriptedPeer, cut: int
+) -> None:
+    whole = b"BECAUSE 9\nit is so\x07MODIFY 8\necho new"
+
+    def answer(connection: socket.socket, _: Question) -> None:
+        connection.sendall(whole[:cut])
+        connection.sendall(whole[cut:])
+
+    peer.answer = answer
+
+    done = wrapper("-c", "echo old")
+
+    assert (done.stdout, done.stderr) == (b"new\n", b"redlane: it is so\\x07\n")
+
+
 def test_block_shows_the_message(wrapper: Wrapper, peer: ScriptedPeer) -> None:
     peer.answer = b"BLOCK 10\nnot today\n"
 

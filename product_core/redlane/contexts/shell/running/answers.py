@@ -11,7 +11,7 @@ __all__ = ["MalformedError", "Reply"]
 _ANSWER_MAX = 16 * 1024 * 1024
 _HELD_MAX = 7 * 86400
 _LINE_MAX = 128
-_ROLE_MAX = 8192
+_ROLE_MAX, _WHY_MAX = 8192, 65536
 _WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyz ")
 _ID = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
@@ -32,10 +32,12 @@ class Reply:
     def __init__(self) -> None:
         """Begin with nothing received."""
         self._raw = b""
-        self.role: bytes | None = None
-        """The role whose session is to supervise what is run, if one is."""
+        self.role: bytes | None = b""
+        """The role whose session is to supervise what is run, or empty."""
         self.is_open = False
         """Whether not all is known that it runs."""
+        self.why: bytes | None = b""
+        """Why another command is to be run in its place, in words."""
 
     def add(self, piece: bytes) -> None:
         """Take a piece more."""
@@ -55,25 +57,36 @@ class Reply:
         self._raw = rest
         return review, _number(seconds, _HELD_MAX), whose
 
-    def _take_role(self) -> bool:
-        """Take "SUPERVISE <length>" and the role; False while some of it is to come."""
+    def _take(self, word: bytes, most: int) -> bytes | None:
+        """Take a line of `word` with a length, and a text of that; None: not there yet.
+
+        Empty where there is no such line.
+        """
         line, end, rest = self._raw.partition(b"\n")
-        if self.role is not None or not end or not line.startswith(b"SUPERVISE "):
-            return True
-        length = _number(line[10:], _ROLE_MAX)
+        if not end or not line.startswith(word):
+            return b""
+        length = _number(line.removeprefix(word), most)
         if not length or b"\0" in rest[:length]:
             raise MalformedError
         if len(rest) < length:
-            return False
-        self.role, self._raw = rest[:length], rest[length:]
-        return True
+            return None
+        self._raw = rest[length:]
+        return rest[:length]
 
     def complete(self) -> bool:
         """Whether the verdict has come whole; what is none is an error."""
-        if not self._take_role():
+        if not self.role:
+            self.role = self._take(b"SUPERVISE ", _ROLE_MAX)
+        if self.role is not None and not self.is_open:
+            self.is_open = self._raw.startswith(b"OPEN\n")
+            self._raw = self._raw.removeprefix(b"OPEN\n")
+        if self.role is not None and not self.why:
+            self.why = self._take(b"BECAUSE ", _WHY_MAX)
+        if self.role is None or self.why is None:
             return False
-        if not self.is_open and self._raw.startswith(b"OPEN\n"):
-            self.is_open, self._raw = True, self._raw.removeprefix(b"OPEN\n")
+        return self._has_verdict()
+
+    def _has_verdict(self) -> bool:
         line, end, payload = self._raw.partition(b"\n")
         if not end:
             if len(line) > _LINE_MAX:

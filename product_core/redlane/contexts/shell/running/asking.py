@@ -111,6 +111,8 @@ def _piece(link: socket.socket, deadline: float) -> bytes:
 def _verdict(reply: Reply) -> bytes | None:
     """What is run from here runs in no session, so nothing would supervise it."""
     verdict = reply.verdict()
-    if reply.role is not None:
+    if verdict is not None and reply.why:
+        tell(reply.why)
+    if reply.role:
         refuse(b"its system calls are to be supervised: start a new shell; not run")
     return verdict
