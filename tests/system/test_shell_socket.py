@@ -32,6 +32,9 @@ def pid_of(home: Home) -> int:
     return pid
 
 
+WHY = b"rewritten: policy 'sober' rewrote this"
+
+
 @pytest.mark.parametrize(
     ("command", "first"),
     [
@@ -39,7 +42,7 @@ def pid_of(home: Home) -> int:
         (b"rm -rf /", b"BLOCK "),
         (b"sh -c 'rm  -rf /'", b"BLOCK "),
         (b'"$@"\0sh\0rm\0-rf\0/', b"BLOCK "),
-        (b"echo beer", b"BECAUSE 38\nrewritten: policy 'sober' rewrote thisMODIFY 8\necho tea"),
+        (b"echo beer", b"BECAUSE 38\n" + WHY + b"MODIFY 8\necho tea"),
         (b"echo beer \xff", b"BECAUSE 38\n"),
         (b"", b"ALLOW\n"),
     ],

@@ -17,11 +17,14 @@ from redlane.engine.restricting import restrict
 from redlane.errors import RedlaneError
 from redlane.model.content import Content
 from redlane.model.matching import Answer, Outcome
-from redlane.model.policy import Action, Policy
+from redlane.model.policy import Action, Context, Policy
 from redlane.model.verdict import Decision, Verdict
 from redlane.policies.ruleset import RoleRules
 
 __all__ = ["evaluate"]
+
+_WITH_ENCODINGS = frozenset({Context.NETWORK, Context.INBOUND, Context.MCP})
+"""Where there are texts inside that a Modify does not reach."""
 
 
 def evaluate(
@@ -75,6 +78,7 @@ class _Evaluation:
             or self._allowed()
             or self._blocked(self._content)
             or self._modified()
+            or self._encoded()
             or self._flagged()
             or self._goes_on()
         )
@@ -123,6 +127,24 @@ class _Evaluation:
             return self._block(policy, wording.not_rewritten(policy, error))
         self._rewritten = rewritten
         return self._stopped_by_builtin(rewritten) or self._blocked(rewritten)
+
+    def _encoded(self) -> Verdict | None:
+        """Block what a Modify would change, but cannot reach, if it says so."""
+        content = self._content if self._rewritten is None else self._rewritten
+        if content.context not in _WITH_ENCODINGS:
+            return None
+        for policy in self._rules.policies.values():
+            transform = policy.transform
+            if transform is None or not transform.blocks_encoded:
+                continue
+            if policy.context not in (content.context, Context.ALL):
+                continue
+            try:
+                if transforms.changes_inside(transform, content):
+                    return self._block(policy, wording.not_rewritten_inside(policy))
+            except RedlaneError as error:
+                return self._block(policy, wording.not_rewritten(policy, error))
+        return None
 
     def _flagged(self) -> Verdict | None:
         """The first Flag, on the content as it came or as rewritten."""

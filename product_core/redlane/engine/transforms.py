@@ -12,11 +12,11 @@ from redlane.execution import (
     seconds_left,
     split_command,
 )
-from redlane.model.content import Content
-from redlane.model.policy import Transform, TransformType
+from redlane.model.content import Content, Reader
+from redlane.model.policy import Action, Transform, TransformType
 from redlane.patterns import CompiledPattern, compile_pattern, substitute
 
-__all__ = ["TransformError", "apply"]
+__all__ = ["TransformError", "apply", "changes_inside"]
 
 _Change = Callable[[bytes], bytes]
 
@@ -33,6 +33,23 @@ def apply(transform: Transform, content: Content) -> Content:
     """
     try:
         return content.rewritten(_within_time(_change(transform)))
+    except TransformError:
+        raise
+    except RedlaneError as error:
+        raise TransformError(str(error)) from error
+
+
+def changes_inside(transform: Transform, content: Content) -> bool:
+    """Whether it would change a text in `content` that no Modify reaches.
+
+    Such are what is encoded in a request or a tool call, and what stands beside the
+    arguments of one. Raises TransformError as `apply` does.
+    """
+    reached = content.views(Action.MODIFY, Reader.PATTERN)
+    seen = content.views(Action.BLOCK, Reader.PATTERN)
+    change = _within_time(_change(transform))
+    try:
+        return any(change(each) != each for each in seen if each not in reached)
     except TransformError:
         raise
     except RedlaneError as error:

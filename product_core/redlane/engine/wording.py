@@ -14,6 +14,7 @@ __all__ = [
     "failed",
     "flagged",
     "not_rewritten",
+    "not_rewritten_inside",
     "restricted",
     "rewritten",
 ]
@@ -73,6 +74,12 @@ def not_rewritten(policy: Named, error: RedlaneError) -> str:
     """The transform of a Modify failed."""
     why = one_line(str(error))
     return f"policy {policy.id!r} could not rewrite this, so it is blocked: {why}"
+
+
+def not_rewritten_inside(policy: Named) -> str:
+    """What a Modify would change stands where it cannot."""
+    lead = f"policy {policy.id!r} blocks this, as it cannot rewrite what is encoded"
+    return _because(lead, policy)
 
 
 def _because(lead: str, policy: Named) -> str:

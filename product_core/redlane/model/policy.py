@@ -49,12 +49,17 @@ class TransformType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """The rewrite of a Modify policy: `pattern` and `replacement`, or `command`."""
+    """The rewrite of a Modify policy: `pattern` and `replacement`, or `command`.
+
+    `blocks_encoded`: what it would change in texts inside that cannot be rewritten,
+    since they are encoded, is a Block.
+    """
 
     type: TransformType
     pattern: str = ""
     replacement: str = ""
     command: str = ""
+    blocks_encoded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,13 @@ TRANSFORM = _table(
         types=(TransformType.REGEX,),
     ),
     Field(
+        "blocks_encoded",
+        Kind.BOOLEAN,
+        "block what it would change in texts that are encoded, which it cannot rewrite",
+        types=(TransformType.REGEX,),
+        default=False,
+    ),
+    Field(
         "command",
         Kind.STRING,
         "the command that rewrites standard input to standard output",

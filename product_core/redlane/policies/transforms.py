@@ -27,6 +27,7 @@ def parse_transform(document: dict[str, Any]) -> tuple[Transform, list[Problem]]
         pattern=document.get("pattern") or "",
         replacement=document.get("replacement") or "",
         command=document.get("command") or "",
+        blocks_encoded=bool(document.get("blocks_encoded")),
     )
     found = [_within(each) for each in _problems(transform)]
     found.extend(

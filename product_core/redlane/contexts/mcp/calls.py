@@ -12,6 +12,7 @@ __all__ = ["content_of", "is_judged", "rewritten"]
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ARGUMENTS = ("params", "arguments")
+_OF_CALL = frozenset({"name", "arguments"})
 
 
 def is_judged(message: JsonRpcMessage) -> bool:
@@ -27,7 +28,16 @@ def content_of(message: JsonRpcMessage, server: str) -> bytes:
         "tool": params.get("name"),
         "arguments": params.get("arguments"),
     }
-    return _encode(call).encode()
+    beside = {key: params[key] for key in params if key not in _OF_CALL}
+    return _encode({**beside, **call} if _has_texts(beside) else call).encode()
+
+
+def _has_texts(beside: Mapping[str, Any]) -> bool:
+    """Whether anything of it is worth a look: most messages have a token alone."""
+    meta = beside.get("_meta")
+    if isinstance(meta, dict) and len(beside) == 1:
+        return bool(meta.keys() - {"progressToken"})
+    return bool(beside)
 
 
 def rewritten(

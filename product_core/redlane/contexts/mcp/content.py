@@ -1,13 +1,15 @@
 """An MCP `tools/call` as content (policy format: Contexts, McpTool).
 
 Text policies see the call as compact JSON, with escapes decoded, and each string in
-its arguments, so that a value cannot hide behind JSON's own spelling.
+its arguments, so that a value cannot hide behind JSON's own spelling. Blocks and Flags
+see what is encoded in it as well, and what its message says beside (`_meta`).
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
+from redlane.decoding.body_texts import BodyTexts, texts_inside
 from redlane.errors import ContentError
 from redlane.model.content import Content, Reader, ToolCall
 from redlane.model.policy import Action, Context
@@ -17,6 +19,8 @@ __all__ = ["MOST_CHECKED", "ToolCallContent"]
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
+_OF_CALL = {"server", "tool", "arguments"}
+
 MOST_CHECKED = 100
 """How many texts of one call a checker is asked about: each costs a process."""
 
@@ -24,11 +28,21 @@ MOST_CHECKED = 100
 class ToolCallContent(Content):
     """A tool call; `data` is what came, or the compact JSON of a call made here."""
 
-    __slots__ = ("_call", "_keys", "_values", "context", "data")
+    __slots__ = ("_beside", "_call", "_found", "_keys", "_values", "context", "data")
 
-    def __init__(self, call: ToolCall, data: bytes | None = None) -> None:
-        """Take a call whose arguments are what strict JSON gives."""
+    def __init__(
+        self,
+        call: ToolCall,
+        data: bytes | None = None,
+        beside: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        """Take a call whose arguments are what strict JSON gives.
+
+        `beside` is what its message says besides.
+        """
         compact = _compact(call)
+        self._beside = beside
+        self._found: BodyTexts | None = None
         self.context = Context.MCP
         self.data = compact if data is None else data
         self._call = call
@@ -56,7 +70,8 @@ class ToolCallContent(Content):
         if not isinstance(arguments, dict):
             raise ContentError("'arguments' of the tool call is not an object")
         server, tool = _name(value, "server"), _name(value, "tool")
-        return cls(ToolCall(server, tool, MappingProxyType(arguments)), data)
+        beside = {key: value[key] for key in value.keys() - _OF_CALL}
+        return cls(ToolCall(server, tool, MappingProxyType(arguments)), data, beside)
 
     @property
     def call(self) -> ToolCall:
@@ -64,7 +79,7 @@ class ToolCallContent(Content):
         return self._call
 
     def views(self, action: Action, reader: Reader) -> tuple[bytes, ...]:
-        """The JSON and each string value; Block and Flag see the keys as well.
+        """The JSON and each string value; Block and Flag see all that is in it.
 
         Raises ContentError when there are more texts than checkers can be asked about.
         """
@@ -77,8 +92,24 @@ class ToolCallContent(Content):
                 )
             return self._values
         if action in (Action.BLOCK, Action.FLAG):
-            return self._values + self._keys
+            every = (*self._values, *self._keys, *self._inside().texts)
+            return tuple(dict.fromkeys(every))
         return self._values
+
+    @property
+    def problem(self) -> str | None:
+        """Why the texts are not all that is in it, or None."""
+        return self._inside().problem or None
+
+    def _inside(self) -> BodyTexts:
+        """What is encoded in it, and what stands beside the arguments."""
+        if self._found is None:
+            arguments = dict(self._call.arguments)
+            whole = _encode([dict(self._beside), arguments]).encode()
+            found = texts_inside(whole, "application/json")
+            texts = tuple(each for each in found.texts if each != whole)
+            self._found = BodyTexts(texts, found.problem)
+        return self._found
 
     def rewritten(self, change: Callable[[bytes], bytes]) -> "ToolCallContent":
         """The call with every string value of its arguments changed.
@@ -89,7 +120,8 @@ class ToolCallContent(Content):
         if not isinstance(changed, dict):  # pragma: no cover  # arguments are a mapping
             raise ContentError("'arguments' of the tool call is not an object")
         return ToolCallContent(
-            ToolCall(self._call.server, self._call.tool, MappingProxyType(changed))
+            ToolCall(self._call.server, self._call.tool, MappingProxyType(changed)),
+            beside=self._beside,
         )
 
 
