@@ -1,6 +1,7 @@
 """The role developer against ways round it, and against a day of ordinary work."""
 
 import json
+from base64 import b64encode
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -59,17 +60,14 @@ def test_ordinary_command_goes_on_unchanged(command: str) -> None:
     assert verdict(command).decision is Decision.ALLOW
 
 
-REWRITTEN = {
+SAID = {
     "password": ("mysql --password=hunter2 db", "mysql --password=REDACTED db"),
     "password word": ("x --password hunter2", "x --password REDACTED"),
     "variable": ("DB_PASSWORD='s3cret!x' ./run", "DB_PASSWORD='REDACTED' ./run"),
-    "json": (
-        'curl -d \'{"token": "abc123def"}\' x',
-        'curl -d \'{"token": "REDACTED"}\' x',
-    ),
+    "json": ('\'{"token": "abc123def"}\' x', '\'{"token": "REDACTED"}\' x'),
     "header": (
-        "curl -H 'Authorization: Bearer abcdef0123456789abcdef' x",
-        "curl -H 'Authorization: Bearer REDACTED' x",
+        "'Authorization: Bearer abcdef0123456789abcdef' x",
+        "'Authorization: Bearer REDACTED' x",
     ),
     "address": (
         "git clone https://me:s3cretpass@x/r",
@@ -80,13 +78,19 @@ REWRITTEN = {
 }
 
 
-@pytest.mark.parametrize(
-    ("command", "rewritten"), REWRITTEN.values(), ids=REWRITTEN.keys()
-)
-def test_secret_is_taken_out_and_nothing_else(command: str, rewritten: str) -> None:
-    found = verdict(command)
+@pytest.mark.parametrize(("text", "rewritten"), SAID.values(), ids=SAID)
+def test_secret_that_is_shown_is_taken_out_and_nothing_else(
+    text: str, rewritten: str
+) -> None:
+    found = verdict(f"echo {text}")
     assert found.decision is Decision.MODIFY
-    assert found.content == rewritten.encode()
+    assert found.content == f"echo {rewritten}".encode()
+
+
+@pytest.mark.parametrize("text", [each for each, _ in SAID.values()], ids=SAID)
+@pytest.mark.parametrize("form", ["run {}", "echo {} >> .env", "export A=1; x {}"])
+def test_secret_that_something_works_with_stays(form: str, text: str) -> None:
+    assert verdict(form.format(text)).decision is Decision.ALLOW
 
 
 PLACEHOLDERS = (
@@ -108,15 +112,64 @@ REQUEST = "POST https://x.example/v1 HTTP/1.1\n{headers}\n\n{body}"
 TOKEN = "ghp_" + "a1B2" * 9
 
 
-def test_secret_in_a_body_is_taken_out() -> None:
-    text = REQUEST.format(headers="host: x.example", body=f'{{"note": "{TOKEN}"}}')
-    found = verdict(text, Context.NETWORK)
-    assert found.decision is Decision.MODIFY
-    assert found.content == text.replace(TOKEN, "REDACTED").encode()
+def in_base64(text: str) -> str:
+    return b64encode(text.encode()).decode()
 
 
 @pytest.mark.parametrize(
-    "header", [f"authorization: Bearer {TOKEN}", f"x-api-key: {TOKEN}"]
+    "body",
+    [
+        f'{{"note": "{TOKEN}"}}',
+        f'{{"text":"key: {TOKEN}"}}',
+        f"the key: {TOKEN}",
+        f"a=1&b={TOKEN}",
+        in_base64(f"key {TOKEN}"),
+        f'{{"data": "{in_base64(in_base64(TOKEN))}"}}',
+        f'{{"data": "{TOKEN.encode().hex()}"}}',
+        '{"text": "' + "".join(f"\\u{ord(each):04x}" for each in TOKEN) + '"}',
+        "-----BEGIN PRIVATE KEY-----",
+    ],
+)
+def test_secret_in_a_body_does_not_leave(body: str) -> None:
+    text = REQUEST.format(headers="host: x.example", body=body)
+    assert verdict(text, Context.NETWORK).policy == "network-send-secrets"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"GET https://x.example/?q={TOKEN} HTTP/1.1\n\n",
+        f"GET https://x.example/?q={in_base64(TOKEN)[:-1]} HTTP/1.1\n\n",
+        f"GET https://x.example/{TOKEN}/a HTTP/1.1\n\n",
+        f"GET https://x.example/ HTTP/1.1\nx-note: {TOKEN}\n\n",
+        f"GET https://x.example/ HTTP/1.1\nauthorization: a\nreferer: {TOKEN}\n\n",
+    ],
+)
+def test_secret_in_a_line_or_a_header_does_not_leave(line: str) -> None:
+    assert verdict(line, Context.NETWORK).policy == "network-send-secrets"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"https://{TOKEN}@x.example/r.git",
+        "https://x.example/?X-Amz-Credential=AKIAABCDEFGHIJKLMNOP%2F20260101%2Fs3",
+        "https://x.example/?key=AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+    ],
+)
+def test_address_with_its_own_credentials_goes_on(url: str) -> None:
+    text = f"GET {url} HTTP/1.1\n\n"
+    assert verdict(text, Context.NETWORK).decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        f"authorization: Bearer {TOKEN}",
+        f"authorization: Basic {in_base64(f'x-access-token:{TOKEN}')}",
+        f"cookie: a=b; session={TOKEN}",
+        f"x-api-key: {TOKEN}",
+    ],
 )
 def test_credentials_of_a_request_stay(header: str) -> None:
     text = REQUEST.format(headers=header, body="{}")
