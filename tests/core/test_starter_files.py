@@ -10,7 +10,8 @@ from redlane.paths import Paths
 from redlane.plugins import find_plugins
 from redlane.policies.loading import load
 
-ASKING = ("developer", "strict")
+ASKING = ("developer",)
+"""The roles whose files name it; `strict` extends one of them."""
 POLICY = "inbound-model"
 
 
@@ -19,7 +20,7 @@ def write(home: Path, *, with_model: bool, replace: bool = False) -> Written:
 
 
 def asking(home: Path) -> set[str]:
-    """The roles that have the model asked."""
+    """The roles whose files have the model asked."""
     roles = (json.loads(each.read_text()) for each in (home / "roles").iterdir())
     return {each["name"] for each in roles if POLICY in each["policies"]}
 
@@ -37,6 +38,7 @@ def test_starter_loads(tmp_path: Path, with_model: bool) -> None:  # noqa: FBT00
     assert {each.subject for each in loaded.findings} == {"tls.intercept"}
     assert asking(tmp_path) == (set(ASKING) if with_model else set())
     assert policy(tmp_path).exists() is with_model
+    assert (POLICY in loaded.ruleset.roles["strict"].policies) is with_model
 
 
 def test_model_that_came_later_is_asked(tmp_path: Path) -> None:

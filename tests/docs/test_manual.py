@@ -74,6 +74,7 @@ def test_policy_of_the_manual_loads(block: Block, environment: dict[str, str]) -
 
 
 def test_roles_of_the_manual_load(environment: dict[str, str]) -> None:
+    subprocess.run(["redlane", "init"], env=environment, check=True)
     for block in blocks("json policy"):
         write(environment, f"policies/{name(block)}.json", block.text)
     for block in blocks("json role"):

@@ -74,7 +74,10 @@ def _check(arguments: argparse.Namespace) -> int:
         proxy_command,
     )
     from redlane.plugins import find_plugins  # noqa: PLC0415  # only checking needs them
-    from redlane.policies.check import compile_errors  # noqa: PLC0415  # as above
+    from redlane.policies.check import (  # noqa: PLC0415  # as above
+        compile_errors,
+        idle_blocks,
+    )
     from redlane.policies.loading import load  # noqa: PLC0415  # as above
     from redlane.policies.traffic import with_proxy  # noqa: PLC0415  # as above
     from redlane.policy_tests.findings import (  # noqa: PLC0415  # as above
@@ -87,7 +90,8 @@ def _check(arguments: argparse.Namespace) -> int:
     loaded = replace(loaded, findings=(*loaded.findings, *findings_of(paths)))
     loaded = with_proxy(loaded, None if proxy_command() else MISSING)
     of_tests = findings_of_tests(paths, loaded)
-    loaded = replace(loaded, findings=(*loaded.findings, *of_tests))
+    idle = idle_blocks(loaded)
+    loaded = replace(loaded, findings=(*loaded.findings, *of_tests, *idle))
     errors = (*loaded.errors, *compile_errors(loaded))
     if arguments.json:
         _print_as_json(loaded, errors)

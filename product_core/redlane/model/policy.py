@@ -104,6 +104,8 @@ class Role:
     say, and they leave so where requests are judged.
     `wants_whole_boundary`: they start where the kernel holds all of it, or not at all.
     `freeze_on_flag`: they are frozen as long as something of them is held.
+    `extends`: the roles whose policies it has besides, and whose fields but for those
+    that are `given`.
     """
 
     name: str
@@ -116,6 +118,8 @@ class Role:
     leaves_by_proxy: bool | None = None
     wants_whole_boundary: bool = False
     freeze_on_flag: bool = False
+    extends: tuple[str, ...] = ()
+    given: frozenset[str] = frozenset()
     description: str | None = None
     source: str = ""
 

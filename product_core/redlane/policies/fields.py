@@ -164,6 +164,12 @@ ROLE = _table(
         required=True,
     ),
     Field(
+        "extends",
+        Kind.STRING_OR_STRINGS,
+        "the roles that it extends: `policies` adds to theirs, and a name with `-` in "
+        "front takes away",
+    ),
+    Field(
         "is_dynamic",
         Kind.BOOLEAN,
         "reserved for computed membership",

@@ -19,6 +19,7 @@ from redlane.policies.enforcement import (
     find_unenforced,
     missing_context,
 )
+from redlane.policies.extending import comes_to
 from redlane.policies.hazards import find_hazards
 from redlane.policies.juror_types import juror_types
 from redlane.policies.loaded import Loaded
@@ -137,6 +138,9 @@ def _digest(checked: Checked, settings: Settings) -> str:
         "policies": {each.id: each.entry.value for each in checked.policies},
         "roles": {each.name: each.entry.value for each in checked.roles},
     }
+    extended = [each.role for each in checked.roles if each.role and each.role.extends]
+    if extended:
+        content["extended"] = {each.name: comes_to(each) for each in extended}
     if settings.plugins:
         content["settings"] = {
             name: None if values is None else dict(values)

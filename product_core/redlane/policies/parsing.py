@@ -124,6 +124,8 @@ def parse_role(entry: Entry) -> ParsedRole:
             hidden=tuple(document.get("hidden") or ()),
             leaves_by_proxy=_BY_PROXY.get(document.get("egress")),
             wants_whole_boundary=document.get("boundary") == "whole",
+            extends=_names(document.get("extends")),
+            given=frozenset(each for each in document if document[each] is not None),
             description=document.get("description"),
             source=entry.file,
         )
@@ -131,6 +133,10 @@ def parse_role(entry: Entry) -> ParsedRole:
             reserved = "`is_dynamic` is reserved: the role is used as it stands"
             problems.append(_warning(reserved))
     return ParsedRole(entry, name, role, _findings(entry, name, problems))
+
+
+def _names(given: str | list[str] | None) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def _places(given: list[str] | None) -> tuple[str, ...] | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from redlane.model.policy import Role
 from redlane.model.problem import Finding, Severity
+from redlane.policies.extending import extend
 from redlane.policies.nearness import nearest, short
 from redlane.policies.parsing import ParsedPolicy, ParsedRole
 
@@ -38,11 +39,15 @@ def check_references(
     roles: Sequence[ParsedRole],
     only_roles: frozenset[str] | None,
 ) -> Checked:
-    """Policies and roles against each other; roles outside `only_roles` stand aside."""
+    """Policies and roles against each other; roles outside `only_roles` stand aside.
+
+    Those may be extended all the same.
+    """
+    roles, of_extending = extend(roles)
     same_ids = _given_twice("policy id", ((p.id, p.entry.file) for p in policies))
     same_names = _given_twice("role name", ((r.name, r.entry.file) for r in roles))
     broken = _errors_by_subject(_findings_of(policies), same_ids)
-    own = _errors_by_subject(_findings_of(roles), same_names)
+    own = _errors_by_subject(_findings_of(roles), same_names, of_extending)
     chosen = [r for r in roles if only_roles is None or r.name in only_roles]
     dangling = _dangling([r.role for r in chosen if r.role], {p.id for p in policies})
     missing = _errors_by_subject(dangling)
@@ -53,9 +58,16 @@ def check_references(
     return Checked(
         policies=tuple(p for p in policies if p.policy and p.id not in broken),
         roles=tuple(r for r in chosen if r.role and not errors[r.name]),
-        findings=(*same_ids, *same_names, *dangling),
+        findings=(*same_ids, *same_names, *_about(chosen, of_extending), *dangling),
         errors_by_role={name: found for name, found in errors.items() if found},
     )
+
+
+def _about(
+    roles: Iterable[ParsedRole], findings: Iterable[Finding]
+) -> Iterator[Finding]:
+    names = {each.name for each in roles}
+    return (each for each in findings if each.subject in names)
 
 
 def _given_twice(what: str, named: Iterable[tuple[str, str]]) -> list[Finding]:
