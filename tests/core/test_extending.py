@@ -133,6 +133,23 @@ def test_what_cannot_be_told_is_an_error(
     assert any(says in each.message for each in loaded.problems_of_role("mine"))
 
 
+def test_a_huge_circle_is_told_at_once() -> None:
+    count = 5_000
+    roles = [
+        ParsedRole(
+            Entry("f", "", {}),
+            str(n),
+            Role(str(n), (), extends=(str((n + 1) % count),)),
+            (),
+        )
+        for n in range(count)
+    ]
+    taken, findings = extend(roles)
+    assert len(findings) == count
+    assert not any(each.role for each in taken)
+    assert sum(len(each.message) for each in findings) < 200 * count
+
+
 def test_roles_that_are_not_loaded_can_be_extended(home: PolicyHome) -> None:
     home.write(
         "roles/mine.json", {"name": "mine", "extends": "other", "policies": ["-c"]}

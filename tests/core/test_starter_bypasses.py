@@ -110,10 +110,21 @@ def test_what_only_names_a_secret_stays(command: str) -> None:
 
 REQUEST = "POST https://x.example/v1 HTTP/1.1\n{headers}\n\n{body}"
 TOKEN = "ghp_" + "a1B2" * 9
+PRIVATE = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj"
 
 
 def in_base64(text: str) -> str:
     return b64encode(text.encode()).decode()
+
+
+def does_not_leave(text: str) -> bool:
+    """Whether a request is blocked if the key is encoded, or else goes without it."""
+    found = verdict(text, Context.NETWORK)
+    is_plain = TOKEN in text or PRIVATE in text
+    kept = (TOKEN.encode(), PRIVATE.encode())
+    assert found.policy == "redact-secrets-network"
+    assert found.decision is (Decision.MODIFY if is_plain else Decision.BLOCK)
+    return not is_plain or not any(each in (found.content or b"") for each in kept)
 
 
 @pytest.mark.parametrize(
@@ -127,12 +138,12 @@ def in_base64(text: str) -> str:
         f'{{"data": "{in_base64(in_base64(TOKEN))}"}}',
         f'{{"data": "{TOKEN.encode().hex()}"}}',
         '{"text": "' + "".join(f"\\u{ord(each):04x}" for each in TOKEN) + '"}',
-        "-----BEGIN PRIVATE KEY-----",
+        f'{{"note": "-----BEGIN PRIVATE KEY-----\\n{PRIVATE}"}}',
     ],
 )
 def test_secret_in_a_body_does_not_leave(body: str) -> None:
     text = REQUEST.format(headers="host: x.example", body=body)
-    assert verdict(text, Context.NETWORK).policy == "network-send-secrets"
+    assert does_not_leave(text)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +157,7 @@ def test_secret_in_a_body_does_not_leave(body: str) -> None:
     ],
 )
 def test_secret_in_a_line_or_a_header_does_not_leave(line: str) -> None:
-    assert verdict(line, Context.NETWORK).policy == "network-send-secrets"
+    assert does_not_leave(line)
 
 
 @pytest.mark.parametrize(

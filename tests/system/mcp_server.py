@@ -32,8 +32,9 @@ def _serve(message: dict[str, Any], heard: list[str]) -> None:
             text = json.dumps(arguments, ensure_ascii=False)
             _answer(message, _result(text, arguments))
         case "say":
+            step = -1 if arguments.get("backwards") else 1
             for each in arguments["lines"]:
-                os.write(1, each.encode("utf-8", "surrogateescape"))
+                os.write(1, each[::step].encode("utf-8", "surrogateescape"))
         case "heard":
             _answer(message, _result(json.dumps(heard).encode().hex(), {}))
         case "wait":

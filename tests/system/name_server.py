@@ -22,11 +22,12 @@ _RECORDS: dict[tuple[bytes, int], list[bytes]] = {
     (b"mail.test", 16): [b"\5hello"],
     (b"long.test", 16): [_LONG],
     (b"sly.test", 16): [b"\5hello"],
+    (b"odd.test", 16): [b"\5hello"],
     (b"broken.test", 16): [b"\5hello"],
 }
 """What there is, by small letters and the kind.
 
-`sly.test` has an address beside, `broken.test` less than it says.
+`sly.test` and `odd.test` have an address beside, `broken.test` less than it says.
 """
 
 
@@ -40,6 +41,8 @@ def _answer(query: bytes) -> bytes:
     records = [(kind, each) for each in _RECORDS.get((name, kind), ())]
     if name == b"sly.test":
         records.append((1, bytes([203, 0, 113, 9])))
+    if name == b"odd.test":  # IPSECKEY, which has an address
+        records.append((45, bytes([10, 1, 2, 203, 0, 113, 9])))
     code = 0 if any(known == name for known, _ in _RECORDS) else 3
     count = len(records) + (name == b"broken.test")
     head = query[:2] + struct.pack("!5H", 0x8180 | code, 1, count, 0, 0)

@@ -104,6 +104,7 @@ def test_records_without_addresses_are_as_without_redlane(
         ("nowhere.test", MX),
         ("kept.test", MX),
         ("sly.test", TXT),
+        ("odd.test", TXT),
         ("broken.test", TXT),
         ("mail.test", ANY),
         ("mail.test", HTTPS),

@@ -147,8 +147,8 @@ def run_in_session(
         print_note(blind_spots(session["proxy"], session["syscalls"]["egress"]))
     if refused and not session["syscalls"]["guarded"]:
         print_note(
-            f"no socket gets an address here (bind), as pidfd_getfd fails: {refused}; "
-            "docs/the-boundary.md says what allows it"
+            "no socket gets an address here (bind), and none is led to the proxy, as "
+            f"pidfd_getfd fails: {refused}; docs/the-boundary.md says what allows it"
         )
     _supervise(session, start, _own_files(paths, status))
 

@@ -15,6 +15,8 @@ __all__ = ["NoNameServerError", "Records", "has_no_addresses", "records_of"]
 
 _OF_ADDRESSES = frozenset({1, 28, 38, 64, 65})
 """A, AAAA, A6, SVCB and HTTPS."""
+_ON_THE_WAY = frozenset({5, 39, 46})
+"""CNAME and DNAME, and what signs records (RRSIG)."""
 _QUESTIONS_ALONE = range(249, 256)
 """What is asked for and is no record: ANY, whole zones (RFC 6895, section 3.1)."""
 
@@ -61,7 +63,7 @@ def records_of(name: str, kind: int) -> Records:
     if length < len(question):
         error = os.strerror(ctypes.get_errno()) if length < 0 else "a short answer"
         raise NoNameServerError(error)
-    return _read(answer.raw[:length], question)
+    return _read(answer.raw[:length], question, kind)
 
 
 def _question(name: str, kind: int) -> bytes:
@@ -70,8 +72,8 @@ def _question(name: str, kind: int) -> bytes:
     return head + labels + b"\0" + struct.pack("!2H", kind, _INTERNET)
 
 
-def _read(answer: bytes, question: bytes) -> Records:
-    """The records that answer it; none of them where one has an address."""
+def _read(answer: bytes, question: bytes, kind: int) -> Records:
+    """The records that answer it; none of them where one is of another kind."""
     _, flags, asked, count, _, _ = _HEAD.unpack_from(answer)
     start = len(question)
     if asked != 1 or answer[_HEAD.size : start].lower() != question[_HEAD.size :]:
@@ -81,7 +83,7 @@ def _read(answer: bytes, question: bytes) -> Records:
     except (struct.error, IndexError):
         raise NoNameServerError("a broken answer") from None
     end = found[-1][1] if found else start
-    if not all(has_no_addresses(kind) for kind, _ in found):
+    if not {each for each, _ in found} <= {kind, *_ON_THE_WAY}:
         return Records(flags & _CODES, 0, b"")
     return Records(flags & _CODES, count, answer[start:end])
 

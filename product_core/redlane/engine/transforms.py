@@ -32,7 +32,10 @@ def apply(transform: Transform, content: Content) -> Content:
     TransformError for whatever goes wrong.
     """
     try:
-        return content.rewritten(_within_time(_change(transform)))
+        change = _within_time(_change(transform))
+        if transform.spares_credentials:
+            return content.rewritten_beside_credentials(change)
+        return content.rewritten(change)
     except TransformError:
         raise
     except RedlaneError as error:
@@ -45,7 +48,9 @@ def changes_inside(transform: Transform, content: Content) -> bool:
     Such are what is encoded in a request or a tool call, and what stands beside the
     arguments of one. Raises TransformError as `apply` does.
     """
-    reached = content.views(Action.MODIFY, Reader.PATTERN)
+    if transform.spares_credentials:
+        content = content.without_credentials()
+    reached = frozenset(content.views(Action.MODIFY, Reader.PATTERN))
     seen = content.views(Action.BLOCK, Reader.PATTERN)
     change = _within_time(_change(transform))
     try:

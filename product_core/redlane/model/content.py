@@ -171,6 +171,16 @@ class Content(ABC):
     def rewritten(self, change: Callable[[bytes], bytes]) -> "Content":
         """The content after a Modify has put `change` to what it may rewrite."""
 
+    def rewritten_beside_credentials(
+        self, change: Callable[[bytes], bytes]
+    ) -> "Content":
+        """The same, but for what a request is authorized by, in context Network."""
+        return self.rewritten(change)
+
+    def without_credentials(self) -> "Content":
+        """The content without what a request is authorized by, in context Network."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class TextContent(Content):

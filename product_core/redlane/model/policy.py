@@ -52,7 +52,8 @@ class Transform:
     """The rewrite of a Modify policy: `pattern` and `replacement`, or `command`.
 
     `blocks_encoded`: what it would change in texts inside that cannot be rewritten,
-    since they are encoded, is a Block.
+    since they are encoded, is a Block. `spares_credentials`: those of a request, which
+    it is authorized by, are neither changed nor looked into.
     """
 
     type: TransformType
@@ -60,6 +61,7 @@ class Transform:
     replacement: str = ""
     command: str = ""
     blocks_encoded: bool = False
+    spares_credentials: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,9 @@ _INHERITED = {
 }
 """Fields of a role, and what a `Role` has of them."""
 
+_LONGEST_WAY = 32
+"""How many roles a circle may have to be told."""
+
 
 def extend(
     roles: Sequence[ParsedRole],
@@ -44,8 +47,8 @@ def extend(
         problems = [] if role is None else list(_problems(role, every, made))
         findings += [_error(every[name], message) for message in problems]
         made[name] = None if role is None or problems else _whole(role, made)
-    for name in every.keys() - made.keys():
-        findings.append(_error(every[name], _round(name, every, made)))
+    waits = every.keys() - made.keys()
+    findings += [_error(every[name], _round(name, every, waits)) for name in waits]
     taken = (
         replace(each, role=made.get(each.name)) if every[each.name] is each else each
         for each in roles
@@ -102,9 +105,13 @@ def _problems(
         if name not in there:
             yield f"`policies`: there is no {short(name)} to take away"
     for field, attribute in _INHERITED.items():
-        values = {getattr(each, attribute) for each in found}
+        values = {_unordered(getattr(each, attribute)) for each in found}
         if field not in role.given and len(values) > 1:
             yield f"`{field}`: the roles that it extends differ in it, so it has to say"
+
+
+def _unordered(value: object) -> object:
+    return frozenset(value) if isinstance(value, tuple) else value
 
 
 def _taken_away(role: Role) -> tuple[str, ...]:
@@ -128,13 +135,10 @@ def _whole(role: Role, made: Mapping[str, Role | None]) -> Role:
     return replace(role, policies=tuple(dict.fromkeys((*theirs, *own))), **inherited)
 
 
-def _round(
-    name: str, every: Mapping[str, ParsedRole], made: Mapping[str, Role | None]
-) -> str:
-    """How a role extends itself, or one that does."""
+def _round(name: str, every: Mapping[str, ParsedRole], waits: Collection[str]) -> str:
+    """How a role extends itself, if that is soon; or which one it extends does."""
     way = [name]
-    while way[-1] not in way[:-1]:
-        waits = every.keys() - made.keys()
+    while len(way) <= _LONGEST_WAY and (len(way) == 1 or way[-1] != name):
         way.append(next(each for each in _bases(every[way[-1]]) if each in waits))
     if way[-1] != name:
         return f"`extends`: the role {short(way[1])} has errors"

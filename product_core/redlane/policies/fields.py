@@ -148,6 +148,13 @@ TRANSFORM = _table(
         default=False,
     ),
     Field(
+        "spares_credentials",
+        Kind.BOOLEAN,
+        "leave what a request is authorized by: headers for that, and the URL's user",
+        types=(TransformType.REGEX,),
+        default=False,
+    ),
+    Field(
         "command",
         Kind.STRING,
         "the command that rewrites standard input to standard output",

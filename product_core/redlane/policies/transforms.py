@@ -28,6 +28,7 @@ def parse_transform(document: dict[str, Any]) -> tuple[Transform, list[Problem]]
         replacement=document.get("replacement") or "",
         command=document.get("command") or "",
         blocks_encoded=bool(document.get("blocks_encoded")),
+        spares_credentials=bool(document.get("spares_credentials")),
     )
     found = [_within(each) for each in _problems(transform)]
     found.extend(

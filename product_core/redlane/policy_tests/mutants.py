@@ -100,12 +100,14 @@ def _touched(ruleset: RuleSet, mutant: Mutant, cases: Sequence[Case]) -> list[Ca
     before = alone(policy, ruleset.match_types)
     after = alone(mutant.changed, ruleset.match_types)
     is_other_lane = mutant.role is not None or policy.action != mutant.changed.action
+    # Such a one has a say on what it does not match.
+    is_deep = policy.transform is not None and policy.transform.blocks_encoded
     found = []
     for case in cases:
         asked = replace(case, policy=policy.id, matches=True, role=None, verdict=None)
         matched = run_case(before, asked).passed
         matches = matched if is_other_lane else run_case(after, asked).passed
-        if matched != matches or (is_other_lane and matched):
+        if matched != matches or (is_other_lane and (matched or is_deep)):
             found.append(case)
     return found
 

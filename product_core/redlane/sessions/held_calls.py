@@ -144,7 +144,7 @@ class HeldCalls:
         return Bounds(
             found.writable,
             found.hidden or None,
-            found.namespaces,
+            found.namespaces or not found.is_held_by_run,
             leaves_by_proxy,
         )
 

@@ -28,6 +28,26 @@ def test_whatever_calls_a_tool_is_judged(line: str, judged: bool) -> None:  # no
     assert is_judged(read_frame(line.encode()).messages[0]) is judged
 
 
+@pytest.mark.parametrize(
+    ("beside", "seen"),
+    [
+        ({"_meta": {"progressToken": "a-1"}}, False),
+        ({"_meta": {"progressToken": "a" * 40}}, True),
+        ({"_meta": {"progressToken": 1, "note": "a"}}, True),
+        ({"_meta": {}, "server": "a"}, True),
+    ],
+)
+def test_what_stands_beside_the_arguments_is_seen(
+    beside: dict[str, object],
+    seen: bool,  # noqa: FBT001
+) -> None:
+    params = {"name": "t", "arguments": {}, **beside}
+    line = json.dumps({"id": 1, "method": "tools/call", "params": params})
+    found = json.loads(content(line))
+    assert (found["server"], found["tool"]) == ("s", "t")
+    assert found.get("beside") == (beside if seen else None)
+
+
 def test_the_content_is_that_of_the_contract() -> None:
     line = '{"id":1,"method":"tools/call","params":{"arguments":{"a":[1]},"name":"t"}}'
 

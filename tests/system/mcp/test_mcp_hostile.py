@@ -125,8 +125,8 @@ def test_a_request_of_the_server_that_is_blocked_is_answered_to_it(
     asked = json.dumps(
         request(9, "elicitation/create", message="rm  -rf".replace("  ", " "))
     )
-    spelt = asked.replace("rm", "r\\u006d")
-    client.send(call(1, "say", lines=[spelt + "\n", ANSWER % 1]))
+    lines = [f"{asked}\n", ANSWER % 1]
+    client.send(call(1, "say", lines=[e[::-1] for e in lines], backwards=True))
 
     assert client.receive()["id"] == 1
     answer = json.loads(client.heard()[1])

@@ -160,7 +160,7 @@ def test_who_is_refused_a_held_call_reads_what_to_do_instead(home: Home) -> None
 def says(message: dict[str, Any]) -> dict[str, Any]:
     """A call that has the server send a message, spelt so that it passes by itself."""
     line = json.dumps({"jsonrpc": "2.0", **message}) + "\n"
-    return call(1, "say", lines=[line.replace("please", "pl\\u0065ase")])
+    return call(1, "say", lines=[line[::-1]], backwards=True)
 
 
 def test_the_question_overtakes_what_it_is_about(

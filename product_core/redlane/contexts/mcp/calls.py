@@ -13,6 +13,8 @@ __all__ = ["content_of", "is_judged", "rewritten"]
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ARGUMENTS = ("params", "arguments")
 _OF_CALL = frozenset({"name", "arguments"})
+_LONGEST_TOKEN = 36
+"""A UUID, as clients make them to be told of progress."""
 
 
 def is_judged(message: JsonRpcMessage) -> bool:
@@ -29,14 +31,14 @@ def content_of(message: JsonRpcMessage, server: str) -> bytes:
         "arguments": params.get("arguments"),
     }
     beside = {key: params[key] for key in params if key not in _OF_CALL}
-    return _encode({**beside, **call} if _has_texts(beside) else call).encode()
+    return _encode({**call, "beside": beside} if _has_texts(beside) else call).encode()
 
 
 def _has_texts(beside: Mapping[str, Any]) -> bool:
     """Whether anything of it is worth a look: most messages have a token alone."""
     meta = beside.get("_meta")
-    if isinstance(meta, dict) and len(beside) == 1:
-        return bool(meta.keys() - {"progressToken"})
+    if isinstance(meta, dict) and len(beside) == 1 and meta.keys() <= {"progressToken"}:
+        return len(str(meta.get("progressToken"))) > _LONGEST_TOKEN
     return bool(beside)
 
 

@@ -7,6 +7,10 @@ in other spellings and the texts inside its body, so that no encoding hides eith
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from redlane.contexts.network.credentials import (
+    beside_credentials,
+    without_credentials,
+)
 from redlane.contexts.network.request import (
     Request,
     RequestLine,
@@ -100,6 +104,31 @@ class NetworkContent(Content):
         return NetworkContent(
             change(self.data),
             content_type=self._content_type,
+            addresses=self._addresses,
+        )
+
+    def rewritten_beside_credentials(
+        self, change: Callable[[bytes], bytes]
+    ) -> "NetworkContent":
+        """Another request: its URL, headers and body changed, each by itself."""
+        try:
+            request = self.request()
+        except ContentError:
+            return self.rewritten(change)
+        return self._with(beside_credentials(request, change))
+
+    def without_credentials(self) -> "NetworkContent":
+        """The request without headers for credentials and without a user in its URL."""
+        try:
+            return self._with(without_credentials(self.request()))
+        except ContentError:
+            return self
+
+    def _with(self, request: Request) -> "NetworkContent":
+        data = write_request(request.line, request.headers, request.body)
+        return NetworkContent(
+            data,
+            content_type=self._content_type or self.request().content_type,
             addresses=self._addresses,
         )
 
