@@ -24,7 +24,6 @@ BLOCK = {
     "syscall": ["unlink", "rmdir"],
     "pattern": "^/etc/",
 }
-NETWORK = {"id": "n", "type": "Simple", "action": "Block", "context": "Network"}
 CHMOD = {"id": "no-chmod", "type": "Simple", "action": "Block", "context": "Syscall"}
 
 
@@ -78,9 +77,7 @@ def supervised(
         {**BLOCK, "syscall": "unlink"},
         {**CHMOD, "pattern": "chmod"},
         {"id": "no-rm", "type": "Simple", "action": "Block", "pattern": "rm"},
-        {**NETWORK, "pattern": "secret"},
     )
-    home.role("asked", "n")
     home.role("calls", "no-unlink", "no-rm")
     home.role("more", "no-unlink", "no-chmod")
     home.role("free", "no-rm")
@@ -110,17 +107,6 @@ def test_supervisor_gets_the_rules(supervised: Supervised) -> None:
     assert (rules["timeout_seconds"], rules["known"]) == (5, False)
     assert len(rules["ruleset"]) == 64
     supervised.home.control.call("DELETE", supervised.path)
-
-
-@pytest.mark.parametrize(
-    ("fields", "egress"),
-    [({}, "proxy"), ({"takes_files": False}, "any"), ({"holds_calls": False}, "any")],
-)
-def test_root_that_takes_no_files_leads_nobody(
-    supervised: Supervised, fields: dict[str, object], egress: str
-) -> None:
-    supervised.open(role="asked", **fields)
-    assert supervised.shown()["syscalls"]["egress"] == egress
 
 
 def test_role_says_what_its_sandboxes_may(supervised: Supervised) -> None:
@@ -166,7 +152,7 @@ def test_change_wakes_who_waits(
         {**BLOCK, "syscall": "unlink", "pattern": "^/srv/"}, file="policies.json"
     )
     supervised.home.role("calls", "no-unlink")
-    for each in ("more", "free", "boxes", "asked"):
+    for each in ("more", "free", "boxes"):
         supervised.home.role(each, "no-unlink")
     control = supervised.home.control
     waiting = connect_socket(control.socket, 30)

@@ -4,7 +4,7 @@ A filter is loaded once, before the first program of a session runs, and stays a
 Rules that name more than it stops cannot be enforced: then nothing goes on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from redlane.model.policy import Role
 from redlane.policies.places import EXCEPT
@@ -41,7 +41,7 @@ def why_not_held(
         return ""
     named = names_of(ruleset, session.role, restrictions)
     if not named:
-        return _why_not_bound(session, ruleset.roles.get(session.role or ""))
+        return _why_not_bound(session, ruleset.roles.get(session.role or ""), named)
     again = "end it and start it again"
     missing = sorted(named.keys() - set(session.filtered or ()))
     if session.filtered is None:
@@ -54,20 +54,23 @@ def why_not_held(
             f"the session was started without a filter for {listed(missing)}, which "
             f"its rules name: {again}"
         )
-    return _why_not_bound(session, ruleset.roles.get(session.role or ""))
+    return _why_not_bound(session, ruleset.roles.get(session.role or ""), named)
 
 
-def _why_not_bound(session: Session, role: Role | None) -> str:
+def _why_not_bound(
+    session: Session, role: Role | None, named: Mapping[str, bool]
+) -> str:
     """Why what a role says beside its policies cannot be enforced, or ""."""
-    return "" if role is None else next(_unbound(session, role), "")
+    return "" if role is None else next(_unbound(session, role, named), "")
 
 
-def _unbound(session: Session, role: Role) -> Iterator[str]:
+def _unbound(session: Session, role: Role, named: Mapping[str, bool]) -> Iterator[str]:
     """Each thing that a role says beside its policies and that cannot be enforced."""
     again = "end it and start it again"
     if role.wants_whole_boundary and (missing := why_not_whole()):
         yield f"role {role.name!r} wants the whole boundary, and {missing}"
-    if session.sandboxes and not role.namespaces:
+    denies = not role.namespaces and (role.is_held_by_run or bool(named))
+    if session.sandboxes and denies:
         yield (
             "the session was started with a filter that lets it into namespaces, which "
             f"role {role.name!r} denies: {again}"
