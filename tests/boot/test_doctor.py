@@ -9,7 +9,7 @@ from boot.product import add_user, start
 GUARDED = {
     *("shell on PATH", "shell by its path", "copy of a shell", "os.system"),
     *("program by its command line", "MCP call by `redlane mcp`"),
-    *("typing into a terminal", "setuid program"),
+    *("typing into a terminal", "setuid program", "policies of the daemon"),
 }
 """What every supported kernel holds, for everybody."""
 
@@ -27,8 +27,6 @@ def test_doctor_finds_what_is_held(inhabited: Machine, user: str) -> None:
     assert (done.returncode in {0, 1}, done.stderr) == (True, ""), done
     rows = {each["name"]: each for each in json.loads(done.stdout)["boundaries"]}
     assert not [rows[each] for each in GUARDED if rows[each]["result"] != "held"]
-    own = rows["policies of the daemon"]
-    assert (own["result"] == "held") == (user == "ada"), own
     assert not inhabited.run(
         "ls /etc/redlane/policies | grep doctor", check=False
     ).stdout
