@@ -64,6 +64,7 @@ _NUMBERS = {
         "sendmmsg": 307,
         "memfd_create": 319,
         "execveat": 322,
+        "pidfd_open": 434,
         "pidfd_getfd": 438,
     },
     "aarch64": {
@@ -101,6 +102,7 @@ _NUMBERS = {
         "sendmmsg": 269,
         "memfd_create": 279,
         "execveat": 281,
+        "pidfd_open": 434,
         "pidfd_getfd": 438,
     },
 }

@@ -28,13 +28,16 @@ def there(request: pytest.FixtureRequest) -> Iterator[Guarded]:
         yield made
 
 
-def refused_ran(there: Guarded, role: str, *command: str) -> Ran:
-    """What came of a command where pidfd_getfd fails with EPERM."""
-    refusing = (PYTHON, "-I", own_filter.__file__, "pidfd_getfd=1", "exec")
+def refused_ran(
+    there: Guarded, role: str, *command: str, call: str = "pidfd_getfd"
+) -> Ran:
+    """What came of a command where a system call fails with EPERM."""
+    refusing = (PYTHON, "-I", own_filter.__file__, f"{call}=1", "exec")
     words = there.command(*command, role=role)[len(there.person.words) :]
     return there.alone(*refusing, *words, env=there.home.env)
 
 
+@pytest.mark.parametrize("call", ["pidfd_getfd", "pidfd_open"])
 @pytest.mark.parametrize(
     ("role", "says"),
     [
@@ -43,9 +46,9 @@ def refused_ran(there: Guarded, role: str, *command: str) -> Ran:
     ],
 )
 def test_role_that_needs_them_starts_no_session(
-    there: Guarded, role: str, says: str
+    there: Guarded, role: str, says: str, call: str
 ) -> None:
-    ran = refused_ran(there, role, "true")
+    ran = refused_ran(there, role, "true", call=call)
     assert (ran.code, ran.out) == (1, "")
     assert f"{says}: that needs pidfd_getfd" in ran.refusal
     assert "--cap-add=SYS_PTRACE" in ran.refusal

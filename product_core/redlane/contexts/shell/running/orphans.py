@@ -2,6 +2,7 @@
 
 import os
 import select
+from contextlib import suppress
 
 __all__ = ["adopter_of_orphans"]
 
@@ -15,7 +16,9 @@ def adopter_of_orphans() -> int:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        _leave_an_orphan(writing)
+        with suppress(OSError):  # it may be refused: then nothing is found out
+            _leave_an_orphan(writing)
+        os._exit(0)
     os.close(writing)
     os.waitpid(child, 0)
     with os.fdopen(reading, "rb") as answer:
@@ -30,4 +33,3 @@ def _leave_an_orphan(writing: int) -> None:
         select.select([ended], [], [])
         # The kernel tells of the end of a process only after its children have passed.
         os.write(writing, str(os.getppid()).encode())
-    os._exit(0)

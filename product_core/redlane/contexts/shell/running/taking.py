@@ -15,8 +15,11 @@ _PIDFD_GETFD = 438
 
 def why_no_files_are_taken() -> str:
     """What the kernel says to one that would take another's open file, or ""."""
+    try:
+        process = os.pidfd_open(os.getpid())
+    except OSError as refusal:
+        return refusal.strerror or str(refusal)
     ours, theirs = os.pipe()
-    process = os.pidfd_open(os.getpid())
     libc = ctypes.CDLL(None, use_errno=True)
     taken = libc.syscall(_PIDFD_GETFD, process, theirs, 0)
     error = os.strerror(ctypes.get_errno()) if taken < 0 else ""
