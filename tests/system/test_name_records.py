@@ -1,6 +1,7 @@
 """What name servers say beside addresses, to sessions that leave by the proxy alone."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The process in whose network there is a name server."""
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED: root makes networks")
+    if shutil.which("ip") is None:
+        pytest.skip("NOT TESTED: there is no `ip` to bring a network up")
     conf = tmp_path_factory.mktemp("conf") / "resolv.conf"
     words = ["unshare", "-mn", sys.executable, name_server.__file__, str(conf)]
     with subprocess.Popen(
