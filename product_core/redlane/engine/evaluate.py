@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from redlane.engine import transforms, wording
+from redlane.engine.allowing import first_allow
 from redlane.engine.answers import details_of, score_of
 from redlane.engine.asking import first_block, first_match, lowest
 from redlane.engine.boundary import one_line
@@ -90,13 +91,16 @@ class _Evaluation:
         return self._block(builtin, wording.blocked(builtin, self._modify))
 
     def _allowed(self) -> Verdict | None:
-        allow = first_match(self._rules, self._content, Action.ALLOW)
+        allow = first_allow(self._rules, self._content, self._would_go_on)
         if allow is None:
             return None
         policy = self._rules.policies[allow.order]
         if allow.outcome is not Outcome.YES:
             return self._block(policy, wording.failed(policy, allow), allow)
         return self._verdict(Decision.ALLOW, wording.allowed(policy), policy, allow)
+
+    def _would_go_on(self, content: Content) -> bool:
+        return evaluate(self._rules, content).decision is Decision.ALLOW
 
     def _blocked(self, content: Content) -> Verdict | None:
         """The first Block; a classifier's FLAG is kept for later."""

@@ -122,6 +122,23 @@ class Content(ABC):
         return ()
 
     @property
+    def each_command(self) -> tuple[bytes, ...] | None:
+        """What an Allow has to match one by one if it is to match each command.
+
+        The commands of a shell text, what they set and where they are redirected, in
+        context Shell; None where not all of that is known.
+        """
+        return None
+
+    @property
+    def frame(self) -> "Content | None":
+        """What an agent put around the commands of `each_command`, in context Shell.
+
+        To be judged by itself: no Allow of a command is about that.
+        """
+        return None
+
+    @property
     def unknown_words(self) -> int:
         """How many words of scripts are known only when they run, in context Shell.
 

@@ -11,6 +11,7 @@ __all__ = [
     "Context",
     "Policy",
     "Role",
+    "Scope",
     "Transform",
     "TransformType",
 ]
@@ -38,6 +39,13 @@ class Action(StrEnum):
     FLAG = "Flag"
     ALLOW = "Allow"
     MODIFY = "Modify"
+
+
+class Scope(StrEnum):
+    """What an Allow has to match to count: the content, or each command found in it."""
+
+    CONTENT = "content"
+    EACH = "each"
 
 
 class TransformType(StrEnum):
@@ -92,6 +100,7 @@ class Policy:
     suggestion: str | None = None
     tags: tuple[str, ...] = ()
     options: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    scope: Scope = Scope.CONTENT
 
 
 @dataclass(frozen=True, slots=True)

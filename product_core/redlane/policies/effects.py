@@ -23,12 +23,22 @@ def policy_effects(document: dict[str, Any]) -> Iterator[str]:
         yield "`transform` has no effect unless the action is Modify"
     if type_name == "MlClassifier" and action == Action.MODIFY:
         yield "the action of MlClassifier policies is ignored: nothing is rewritten"
+    if document.get("scope") is not None:
+        yield from _scope_effects(document)
     yield from _syscall_effects(document)
 
 
 def transform_effects(document: dict[str, Any]) -> Iterator[str]:
     """A line for each field of a transform that has no effect."""
     return _of_other_types(TRANSFORM, document, "transforms")
+
+
+def _scope_effects(document: dict[str, Any]) -> Iterator[str]:
+    """`scope` only counts where there are commands to permit."""
+    if document.get("action") != Action.ALLOW:
+        yield "`scope` has no effect unless the action is Allow"
+    elif document.get("context") not in (Context.SHELL, Context.ALL, None):
+        yield "`scope` has no effect outside context Shell: nothing else has commands"
 
 
 def _of_other_types(table: Table, document: dict[str, Any], what: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from redlane.model.field import Field, Kind
-from redlane.model.policy import Action, Context, TransformType
+from redlane.model.policy import Action, Context, Scope, TransformType
 from redlane.policies.syscall_names import SYSCALL_NAMES
 
 __all__ = [
@@ -103,6 +103,14 @@ POLICY = _table(
         choices=tuple(sorted(SYSCALL_NAMES)),
     ),
     Field("transform", Kind.OBJECT, "how a Modify rewrites the content"),
+    Field(
+        "scope",
+        Kind.STRING,
+        "what an Allow in context Shell has to match to count: the content, or each "
+        "command that is found in it",
+        choices=tuple(each.value for each in Scope),
+        default=Scope.CONTENT,
+    ),
     Field("server", Kind.NAME, "the MCP server's name; any when absent", types=_TOOL),
     Field("tool", Kind.NAME, "the MCP tool's name; any when absent", types=_TOOL),
     Field("model", Kind.NAME, "the installed classifier model", types=_CLASSIFIER),

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from redlane.model.matching import MatchType
-from redlane.model.policy import Action, Context, Policy, Role, Transform
+from redlane.model.policy import Action, Context, Policy, Role, Scope, Transform
 from redlane.model.problem import Finding, Problem, Severity
 from redlane.plugins import Plugins
 from redlane.policies.asking import problems_of, service_problems
@@ -217,6 +217,7 @@ def _policy(
         suggestion=value.get("suggestion"),
         tags=tuple(value.get("tags") or ()),
         options=_options(value, match_type) if match_type.fields else {},
+        scope=Scope(value.get("scope") or Scope.CONTENT),
     )
 
 

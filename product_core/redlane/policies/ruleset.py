@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from redlane.model.content import Reader
 from redlane.model.matching import Matcher, MatchType
-from redlane.model.policy import Action, Context, Policy, Role
+from redlane.model.policy import Action, Context, Policy, Role, Scope
 from redlane.policies.syscalls import SyscallMatcher, named_calls, takes_part
 
 __all__ = ["BoundMatcher", "RoleRules", "RuleSet"]
@@ -46,6 +46,9 @@ class RoleRules:
     )
     """Those that the policies name; True where some look at paths."""
 
+    allows_each: tuple[BoundMatcher, ...] = ()
+    """The Allows in Shell that have to match each command (`scope`); not in groups."""
+
     def matchers(self, context: Context, action: Action) -> tuple[BoundMatcher, ...]:
         """The matchers of policies of `context` and of context All."""
         return self.groups.get((context, action), ())
@@ -55,8 +58,13 @@ class RoleRules:
         return all(
             bound.reader is Reader.PATTERN
             for action in Action
-            for bound in self.matchers(context, action)
+            for bound in self._every(context, action)
         )
+
+    def _every(self, context: Context, action: Action) -> tuple[BoundMatcher, ...]:
+        is_of_each = (context, action) == (Context.SHELL, Action.ALLOW)
+        each = self.allows_each if is_of_each else ()
+        return (*self.matchers(context, action), *each)
 
 
 class RuleSet:
@@ -100,33 +108,46 @@ class RuleSet:
             (self.policies[each] for each in set(role.policies)),
             key=lambda policy: policy.order,
         )
+        groups, allows_each = _group(policies, self._match_types)
         return RoleRules(
             role=role.name,
             digest=self.digest,
             policies={policy.order: policy for policy in policies},
-            groups=_group(policies, self._match_types),
+            groups=groups,
+            allows_each=allows_each,
             system_calls=named_calls(
                 each for each in policies if takes_part(each, self._match_types)
             ),
         )
 
 
-def _group(policies: list[Policy], match_types: Mapping[str, MatchType]) -> Groups:
-    """Compile every split once; contexts share the matchers of context All."""
-    splits: dict[tuple[Context, Action, str], list[Policy]] = defaultdict(list)
+def _group(
+    policies: list[Policy], match_types: Mapping[str, MatchType]
+) -> tuple[Groups, tuple[BoundMatcher, ...]]:
+    """Compile every split once; contexts share the matchers of context All.
+
+    Besides, those of the Allows in Shell that have to match each command.
+    """
+    splits: dict[tuple[Context, Action, Scope, str], list[Policy]] = defaultdict(list)
     for policy in policies:
         match_type = match_types[policy.type]
         action = Action.BLOCK if match_type.ignores_action else policy.action
+        scope = policy.scope if action is Action.ALLOW else Scope.CONTENT
         if policy.context is not Context.SYSCALL:
-            splits[policy.context, action, policy.type].append(policy)
+            splits[policy.context, action, scope, policy.type].append(policy)
         if takes_part(policy, match_types):
-            splits[Context.SYSCALL, action, policy.type].append(policy)
+            key = Context.SYSCALL, action, Scope.CONTENT, policy.type
+            splits[key].append(policy)
     groups: dict[tuple[Context, Action], list[BoundMatcher]] = defaultdict(list)
-    for (context, action, type_name), members in splits.items():
+    of_each: list[BoundMatcher] = []
+    for (context, action, scope, type_name), members in splits.items():
         bound = _bind(match_types[type_name], members, context)
         for each in _contexts_of(context) & match_types[type_name].contexts:
-            groups[each, action].append(bound)
-    return {key: tuple(matchers) for key, matchers in groups.items()}
+            if scope is Scope.EACH and each is Context.SHELL:
+                of_each.append(bound)
+            else:
+                groups[each, action].append(bound)
+    return {key: tuple(some) for key, some in groups.items()}, tuple(of_each)
 
 
 def _bind(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from redlane.contexts.parse import parse_contents
+from redlane.engine.allowing import first_allow
 from redlane.engine.asking import first_block, first_match
 from redlane.engine.boundary import fail_closed
 from redlane.engine.judge import judge
@@ -104,4 +105,6 @@ def _answer(ruleset: RuleSet, name: str, content: Content) -> Answer | None:
     if policy.action is Action.BLOCK or match_type.ignores_action:
         block, flag, _ = first_block(rules, content)
         return block or flag
+    if policy.action is Action.ALLOW:
+        return first_allow(rules, content, lambda _: True)
     return first_match(rules, content, policy.action)

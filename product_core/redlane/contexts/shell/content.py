@@ -22,6 +22,7 @@ from redlane.contexts.shell.expansion.scope import Scope
 from redlane.contexts.shell.expansion.scripts import ELF, MOST_BYTES
 from redlane.contexts.shell.grammar.readings import readings
 from redlane.contexts.shell.grammar.words import TooComplex
+from redlane.contexts.shell.knowledge.frames import unframed
 from redlane.contexts.shell.knowledge.unwrap import is_plain
 from redlane.model.content import Content, Reader, ShellCommand, readable
 from redlane.model.policy import Action, Context
@@ -51,6 +52,8 @@ class _Found(NamedTuple):
     is_relaxed: bool = False
     rests_on_text: bool = False
     runs_files: bool = False
+    alone: Views = ()
+    is_known: bool = True
 
 
 class ShellContent(Content):
@@ -66,6 +69,7 @@ class ShellContent(Content):
 
     __slots__ = (
         "_found",
+        "_framed",
         "arguments",
         "before",
         "context",
@@ -92,6 +96,7 @@ class ShellContent(Content):
         self.disk = disk
         self.is_handed_on = is_handed_on
         self._found: _Found | None = None
+        self._framed: tuple[ShellContent, ...] | None = None
 
     def __repr__(self) -> str:
         """The arguments that made it."""
@@ -106,6 +111,37 @@ class ShellContent(Content):
     def commands(self) -> tuple[ShellCommand, ...]:
         """Every simple command with its words, and what assignments and loops set."""
         return self._analysed().commands
+
+    @property
+    def each_command(self) -> Views | None:
+        """Every command, assignment and redirection, or None if some are not known.
+
+        Those of the command that an agent was given, where it has put it in a `frame`.
+        """
+        found = self._analysed()
+        framed = self._unframed()
+        if not framed:
+            return found.alone if found.is_known else None
+        command, frame = framed
+        parts = command.each_command
+        if parts is None or found.problem is not None:
+            return None
+        known = {*parts, *frame._analysed().alone, b"eval " + command.data}  # noqa: SLF001  # one of us
+        return parts if known.issuperset(found.alone) else None
+
+    @property
+    def frame(self) -> "ShellContent | None":
+        """The text around the command that an agent was given, without it."""
+        framed = self._unframed()
+        return framed[1] if framed else None
+
+    def _unframed(self) -> "tuple[ShellContent, ...]":
+        """The command that an agent was given, and what is around it; or nothing."""
+        if self._framed is None:
+            self._framed = tuple(map(self._with, unframed(self.data) or ()))
+            for each in self._framed:
+                each._framed = ()  # noqa: SLF001  # one of us: neither has another in it
+        return self._framed
 
     @property
     def history(self) -> bytes:
@@ -141,9 +177,11 @@ class ShellContent(Content):
 
     def rewritten(self, change: Callable[[bytes], bytes]) -> "ShellContent":
         """The same call with another command."""
-        changed = change(self.data)
+        return self._with(change(self.data))
+
+    def _with(self, data: bytes) -> "ShellContent":
         return ShellContent(
-            changed,
+            data,
             self.arguments,
             self.cwd,
             self.before,
@@ -157,8 +195,9 @@ class ShellContent(Content):
             if plain and plain[1] not in _NEVER_PLAIN and is_plain(plain[1].decode()):
                 words = tuple(self.data.decode().split(" "))
                 commands = (ShellCommand(words),)
+                one = (self.data,)
                 self._found = _Found(
-                    (self.data,), (self.data,), None, commands, rests_on_text=True
+                    one, one, None, commands, rests_on_text=True, alone=one
                 )
             else:
                 self._found = self._recalled(as_script=False)
@@ -213,6 +252,8 @@ class ShellContent(Content):
             is_relaxed,
             not (as_script or is_relaxed) and _is_of_programs(self.data, disk.seen),
             bool(found.scripts),
+            tuple(dict.fromkeys(map(_encoded, found.alone()))),
+            not (problem or found.unknown or found.is_guessed),
         )
 
     def _scope(self, found: Findings, disk: Disk) -> Scope:

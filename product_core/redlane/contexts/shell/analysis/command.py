@@ -31,7 +31,12 @@ from redlane.contexts.shell.grammar.syntax import (
     Word,
 )
 from redlane.contexts.shell.grammar.words import TooManyMeanings
-from redlane.contexts.shell.knowledge.effects import WRITERS, apply_effect, is_unsure
+from redlane.contexts.shell.knowledge.effects import (
+    MOVES,
+    WRITERS,
+    apply_effect,
+    is_unsure,
+)
 from redlane.contexts.shell.knowledge.inner import File, Words
 from redlane.contexts.shell.knowledge.known import is_odd, spellings
 from redlane.contexts.shell.knowledge.output import is_exact, known_output
@@ -126,6 +131,7 @@ class Command:
         assignment = _ASSIGNMENT.match(argv[0])
         if assignment:
             self._walker.findings.assigned[assignment[1]] = None
+            self._walker.findings.effects[argv[0]] = None
             name = assignment[1] + (assignment[2] or "")
             self._set(name, (argv[0][assignment.end() :],), lasting=False)
             return self.words(argv[1:])
@@ -160,7 +166,7 @@ class Command:
         In a script a file there is no script, unless it says so itself.
         """
         before, self._is_sure = self._is_sure, self._walker.limits.guesses
-        self.words(tuple(dropwhile(_is_unknown, argv)))
+        self.words(tuple(dropwhile(lambda each: each.startswith(UNKNOWN), argv)))
         self._is_sure = before
 
     def redirected(self) -> OutputTexts:
@@ -169,10 +175,12 @@ class Command:
             if each.descriptor.startswith("{"):
                 self._walker.findings.assigned[each.descriptor.strip("{}")] = None
             if each.operator in _HERE:
-                self._stdin = OutputTexts.of(*self._texts(each.target))
-            elif each.operator == "<<<":
-                texts = [text + "\n" for text in self._texts(each.target)]
+                texts = self._texts(each.target)
+                self._walker.findings.effects |= {f"<< {one}": None for one in texts}
                 self._stdin = OutputTexts.of(*texts)
+            elif each.operator == "<<<":
+                lines = (text + "\n" for text in self._texts(each.target))
+                self._stdin = OutputTexts.of(*lines)
             elif each.operator in _INPUTS:
                 self._stdin = self._file_stream(self._texts(each.target))
         return self._stdin
@@ -259,6 +267,7 @@ class Command:
             sign = "+=" if each.appends else "="
             self._walker.findings.assigned[each.name.partition("[")[0]] = None
             for text, value in values:
+                self._walker.findings.effects[f"{each.name}{sign}{text}"] = None
                 if value is not None or "/" in text:
                     shown.append(f"{each.name}{sign}{text}")
                     self._walker.findings.command(shown[-1])
@@ -338,7 +347,7 @@ class Command:
 
     def _take_effect(self, argv: Fields, name: str) -> None:
         if is_unsure(argv, name):
-            self._walker.note_open()
+            self._walker.note_open(guessed=name not in MOVES)
         if self._walker.limits.writes or name not in WRITERS:
             apply_effect(argv, name, self._scope, self._stdin)
 
@@ -360,8 +369,7 @@ class Command:
         return output
 
     def _operands_stream(self, argv: Fields, stdin: OutputTexts) -> OutputTexts:
-        operands = tuple(each for each in argv[1:] if not each.startswith("-"))
-        files = self._file_stream(operands)
+        files = self._file_stream(e for e in argv[1:] if not e.startswith("-"))
         return OutputTexts.made(lambda: files.texts() or stdin.texts(), stdin)
 
     def _file_stream(self, paths: Iterable[str]) -> OutputTexts:
@@ -390,8 +398,3 @@ class Command:
 
 def _too_much() -> tuple[str, ...]:
     raise TooManyMeanings("what is printed has too many possible meanings")
-
-
-def _is_unknown(word: str) -> bool:
-    """Whether a word is what an expansion was kept as."""
-    return word.startswith(UNKNOWN)

@@ -1,5 +1,6 @@
 """What the analysis has found so far, within bounds."""
 
+import re
 from collections.abc import Sequence
 
 from redlane.contexts.shell.analysis.forms import normal_forms
@@ -10,6 +11,8 @@ from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = ["Findings"]
 
+_DECLARES = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_NAME_END = re.compile(r"[\[+=]")
 _MOST_COMMANDS = 2_000
 _MOST_BYTES = 8 * 1024 * 1024
 _COMMANDS_A_CHARACTER = 1
@@ -22,7 +25,8 @@ class Findings:
     `words` holds the commands word by word, each with whether it is one of scripts
     alone, `assigned` the variables that are set by an assignment or a loop, `unknown`
     the words in scripts that are not known, and what in them was not looked at,
-    `scripts` the paths of those that were read.
+    `scripts` the paths of those that were read. `effects` are what commands set and
+    where they are redirected; with `is_guessed`, some words may be others than found.
 
     It `is_open` when more may run than was found: what comes of it is to be judged
     where it runs. Scripts on disk may hold more commands than a command line.
@@ -34,7 +38,9 @@ class Findings:
         self.words: dict[tuple[str, ...], bool] = {}
         self.assigned: dict[str, None] = {}
         self.unknown: dict[int, object] = {}
+        self.effects: dict[str, None] = {}
         self.is_open = False
+        self.is_guessed = False
         self._pipelines: dict[str, list[Pipeline]] = {}
         self.scripts: set[str] = set()
         self._most = _MOST_COMMANDS
@@ -97,8 +103,20 @@ class Findings:
             self.command_words(argv, in_script=in_script)
         self.assigned.update(other.assigned)
         self.unknown.update(other.unknown)
+        self.effects.update(other.effects)
         self.is_open |= other.is_open
+        self.is_guessed |= other.is_guessed
         self.scripts |= other.scripts
+
+    def alone(self) -> tuple[str, ...]:
+        """Every command, what variables are set to, and redirections, one by one."""
+        shown = [*self.effects]
+        for name, *rest in filter(None, self.words):
+            shown += rest if name in _DECLARES else ()
+        named = {_NAME_END.split(each, maxsplit=1)[0] for each in shown}
+        names = (each for each in self.assigned if each not in named)
+        commands = (" ".join(argv) for argv in self.words if argv)
+        return (*commands, *self.effects, *(f"{each}=" for each in names))
 
     def let_go(self) -> None:
         """Keep no part of a script's syntax: nothing more will be found."""

@@ -22,6 +22,7 @@ UNKNOWN = ("$", "`")
 _SIGNS = {">|": ">", "&>": ">", "&>>": ">>"}
 _DESCRIPTOR = re.compile(r"[0-9]*-?")
 _MOST_TEXTS = 16
+_NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", ""})
 
 
 class Redirections:
@@ -65,6 +66,8 @@ class Redirections:
             self._findings.command(f"{sign}{target}")
             return f"{each.descriptor}{sign}{target}"
         sign = "> " if sign == ">&" else f"{sign} ".replace("& ", "&")
+        if target not in _NOWHERE:
+            self._findings.effects[f"{sign}{target}"] = None
         where = placed(target, self._scope.cwd, moved=self._scope.moved)
         for path in filter(None, dict.fromkeys((target, where))):
             self._findings.command(f"{sign}{path}")

@@ -101,13 +101,14 @@ class Analysis:
     def note_unknown(self, words: Mapping[int, object]) -> None:
         """Note words that are not known, in what is run."""
         if words and self._is_run:
-            self.findings.is_open = True
+            self.findings.is_open = self.findings.is_guessed = True
             if not self.limits.guesses:
                 self.findings.unknown.update(words)
 
-    def note_open(self) -> None:
+    def note_open(self, *, guessed: bool = True) -> None:
         """Note that more may run, or something else than was found."""
         self.findings.is_open |= self._is_run
+        self.findings.is_guessed |= self._is_run and guessed
 
     def _pipelines(
         self, pipelines: list[Pipeline], scope: Scope, stdin: OutputTexts

@@ -23,8 +23,11 @@ class Walker(Protocol):
     def note_unknown(self, words: Mapping[int, object]) -> None:
         """Note words that are not known, in what is run."""
 
-    def note_open(self) -> None:
-        """Note that more may run, or something else than was found."""
+    def note_open(self, *, guessed: bool = True) -> None:
+        """Note that more may run, or something else than was found.
+
+        Unless it is `guessed`, the words that were found are the only ones.
+        """
 
     def has_met(self, argv: Fields, directory: str | None) -> bool:
         """Whether a command has been walked that need not be walked again."""

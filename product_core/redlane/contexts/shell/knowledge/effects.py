@@ -7,18 +7,17 @@ from types import MappingProxyType
 from redlane.contexts.shell.expansion.scope import OutputTexts, Scope, added
 from redlane.contexts.shell.knowledge.output import known_output
 
-__all__ = ["WRITERS", "apply_effect", "is_unsure"]
+__all__ = ["MOVES", "WRITERS", "apply_effect", "is_unsure"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _LONGEST_PATH = 4096
 _LOCALS = frozenset({"declare", "typeset"})
 WRITERS = frozenset({"cp", "mv", "ln", "install", "tee", "dd", "curl", "wget"})
 """Commands whose effect is on files alone."""
-_UNSURE = frozenset(
+MOVES = frozenset({"cd", "pushd", "popd"})
+"""Commands that change what relative paths mean, if they do not fail."""
+_UNSURE = MOVES | frozenset(
     [
-        "cd",
-        "pushd",
-        "popd",
         ".",
         "source",
         "alias",
