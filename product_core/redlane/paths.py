@@ -108,6 +108,11 @@ class Paths:
         return self.home / "roles"
 
     @property
+    def projects(self) -> Path:
+        """The directory of the projects that are trusted."""
+        return self.home / "projects"
+
+    @property
     def settings(self) -> Path:
         """The settings file."""
         return self.home / "settings.json"

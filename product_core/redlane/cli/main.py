@@ -41,6 +41,7 @@ COMMANDS = (
     CommandEntry("config", "config", "check policies, roles and settings"),
     CommandEntry("test", "policy_test", "run the tests that policies carry"),
     CommandEntry("init", "init", "write the starter policies and roles"),
+    CommandEntry("trust", "trust", "let a project's .redlane add policies and roles"),
     CommandEntry("start", "daemon", "start the daemon"),
     CommandEntry("stop", "daemon", "stop the daemon"),
     CommandEntry("restart", "daemon", "restart the daemon"),

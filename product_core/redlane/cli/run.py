@@ -13,6 +13,7 @@ from redlane.cli.agent_environment import agent_environment
 from redlane.cli.output import print_note
 from redlane.cli.own_programs import own_programs
 from redlane.cli.parser import Commands, add_command
+from redlane.cli.project_role import role_of_project
 from redlane.cli.proxy import blind_spots
 from redlane.cli.restrictions import restrictions_of_user
 from redlane.client import Client, NotRunningError, operations
@@ -99,8 +100,9 @@ def _run(arguments: argparse.Namespace) -> int:
     label = arguments.label or Path(command[0]).name
     start = Start(command, judged=arguments.judged, bound=arguments.boundary != "none")
     paths = Paths.of_daemon_to_ask(os.environ)
+    role = arguments.role or role_of_project(paths)
     try:
-        run_in_session(paths, arguments.role, label, start)
+        run_in_session(paths, role, label, start)
     except NotRunningError:
         if arguments.no_start or paths.is_system:
             raise
@@ -108,7 +110,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from redlane.cli.missing_daemon import start_missing  # noqa: PLC0415
 
     start_missing(paths)
-    run_in_session(paths, arguments.role, label, start)
+    run_in_session(paths, role, label, start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ def own_files_of(paths: Paths) -> OwnFiles:
     They are named one by one: a home of one's choosing may hold other things as well.
     """
     kept = (
-        *(paths.policies, paths.roles, paths.settings, paths.models),
+        *(paths.policies, paths.roles, paths.projects, paths.settings, paths.models),
         paths.legacy_policies,
         *(paths.hub_lock, paths.hub_trust, paths.home / "mcp-import"),
         *(paths.socket, paths.shell_socket),

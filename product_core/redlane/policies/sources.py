@@ -2,8 +2,8 @@
 
 Directory files come in the order of their names, bytewise, and those that came from a
 hub are among them; the legacy file only counts when there is no policy in them (policy
-format: File locations). A directory with a broken file counts as holding some, so that
-damage never brings old rules back.
+format: File locations). What trusted projects add comes last. A directory with a
+broken file counts as holding some, so that damage never brings old rules back.
 """
 
 import os
@@ -67,6 +67,7 @@ def read_sources(paths: Paths, overlay: Overlay = _ON_DISK) -> Sources:
     if not sources.policies and not errors:
         _read_legacy(paths.legacy_policies, sources)
     _read_directories([paths.roles], overlay, sources.roles, sources.role_findings)
+    _read_projects(paths.projects, overlay, sources)
     return sources
 
 
@@ -172,6 +173,23 @@ def _read_legacy(path: Path, sources: Sources) -> None:
                 entries.extend(_members(path, value[name], findings))
     else:
         sources.policies.extend(_members(path, value, sources.policy_findings))
+
+
+def _read_projects(directory: Path, overlay: Overlay, sources: Sources) -> None:
+    """What projects add that a person has trusted; the legacy file counts as before."""
+    findings: list[Finding] = []
+    for path in _listing(directory, overlay, findings).files:
+        value = _read(path, findings, overlay)
+        if value is _ABSENT:
+            continue
+        if not isinstance(value, dict) or value.get("version") != 1:
+            damaged = "damaged: redlane trust makes it anew, or remove it"
+            findings.append(Finding(Severity.ERROR, str(path), "", damaged))
+            continue
+        sources.policies.extend(_members(path, value.get("policies") or [], findings))
+        sources.roles.extend(_members(path, value.get("roles") or [], findings))
+    sources.policy_findings.extend(findings)
+    sources.role_findings.extend(findings)
 
 
 def _holds_both(value: dict[str, Any]) -> bool:

@@ -15,13 +15,14 @@ from redlane.policies.ruleset import RuleSet
 from redlane.policies.sources import Sources, read_sources
 from redlane.policy_tests.cases import Case, cases_of
 from redlane.policy_tests.selecting import own_cases, quick_cases
+from redlane.sharing.changes import Change
 from redlane.sharing.installing import require_own
 from redlane.sharing.planning import Plan
 
 if TYPE_CHECKING:
     from redlane.policy_tests.running import Result
 
-__all__ = ["Outcome", "as_planned", "outcome"]
+__all__ = ["Outcome", "as_planned", "outcome", "outcome_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,28 @@ def outcome(
     RefusedError for a file among those of the hub that is none of them.
     """
     require_own(paths, plan)
-    arriving = [name for each in plan.changes for name in each.arriving]
-    seen, to_be = read_sources(paths), read_sources(paths, as_planned(paths, plan))
+    overlay = as_planned(paths, plan)
+    return outcome_of(paths, overlay, plan.changes, plugins, may_start=may_start)
+
+
+def outcome_of(
+    paths: Paths,
+    overlay: Overlay,
+    changes: Collection[Change],
+    plugins: Plugins,
+    *,
+    may_start: bool = False,
+) -> Outcome:
+    """The same of any change of a home: its files as they would be, and policies."""
+    arriving = [name for each in changes for name in each.arriving]
+    seen, to_be = read_sources(paths), read_sources(paths, overlay)
     now, then = (load_sources(each, paths, plugins) for each in (seen, to_be))
     cases, wrong = cases_of(to_be.policies)
     cases = own_cases(cases, arriving)
     chosen = cases if may_start else quick_cases(cases, then.ruleset)
     results = _results(then.ruleset, chosen)
     wrong = [each for each in wrong if each.subject in arriving]
-    added = {name for each in plan.changes for name in each.added}
+    added = {name for each in changes for name in each.added}
     return Outcome(
         _new(_errors(then), _errors(now)),
         _new([*then.warnings, *wrong], now.warnings),

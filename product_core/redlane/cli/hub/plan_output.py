@@ -1,25 +1,19 @@
 """How a plan is shown: what comes, goes and changes, and what that permits or runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from redlane.cli.output import as_text
-from redlane.hubclient.signing import canonical
+from redlane.cli.policy_changes import finding_as_json, policy_lines
 from redlane.model.visible import on_one_line, shortened
 from redlane.sharing.changes import Change, changed_fields
 from redlane.sharing.contents import programs
 
 if TYPE_CHECKING:
-    from redlane.model.problem import Finding
     from redlane.sharing.checking import Outcome
     from redlane.sharing.planning import Plan
 
 __all__ = ["plan_as_json", "plan_lines"]
-
-_HEAD = ("id", "action", "context", "type")
-_REMARKS = ("description", "tests", "tags", "$schema")
-"""What never comes to anybody's eyes or changes a verdict."""
 
 
 def plan_lines(plan: "Plan", outcome: "Outcome") -> Iterator[str]:
@@ -50,8 +44,8 @@ def plan_as_json(plan: "Plan", outcome: "Outcome") -> dict[str, object]:
         "removed_roles": list(plan.gone),
         "kept_roles": list(plan.kept_roles),
         "named": [{"role": role, "policy": name} for role, name in outcome.named],
-        "errors": list(map(_finding_as_json, outcome.errors)),
-        "warnings": list(map(_finding_as_json, outcome.warnings)),
+        "errors": list(map(finding_as_json, outcome.errors)),
+        "warnings": list(map(finding_as_json, outcome.warnings)),
     }
 
 
@@ -59,20 +53,7 @@ def _change_lines(change: Change) -> Iterator[str]:
     yield _heading(change)
     for name, version in change.needs:
         yield f"    needs {name}@{version} from now on"
-    for name, policy in change.added.items():
-        yield f"    + {on_one_line(name)}: {_summary(policy)}"
-    for name, (before, after) in change.changed.items():
-        fields = ", ".join(
-            f"{on_one_line(each.name)} {_value(each.before)} -> {_value(each.after)}"
-            for each in changed_fields(before, after)
-        )
-        yield f"    ~ {on_one_line(name)}: {fields}"
-    yield from (f"    - {on_one_line(name)}" for name in change.removed)
-    if change.is_reordered:
-        yield "    ~ its policies come in another order"
-    for name, policy in change.arriving.items():
-        for what in _effects(policy):
-            yield f"    ! {on_one_line(name)} {what}"
+    yield from policy_lines(change)
 
 
 def _heading(change: Change) -> str:
@@ -87,25 +68,6 @@ def _heading(change: Change) -> str:
         return f"+ {change.name}@{change.after}  {by}{owner}"
     was = f" (was {change.before})" if change.before != change.after else ""
     return f"~ {change.name}@{change.after}{was}  {by}{owner}"
-
-
-def _effects(policy: Mapping[str, Any]) -> Iterator[str]:
-    """What a policy does beside stopping something."""
-    if policy.get("action") == "Allow":
-        yield "PERMITS what it matches, whatever forbids it"
-    if policy.get("action") == "Modify":
-        yield "REWRITES what it matches"
-    yield from (f"RUNS {on_one_line(each)}" for each in programs(policy))
-
-
-def _summary(policy: Mapping[str, Any]) -> str:
-    head = (policy.get("action"), policy.get("context", "All"), policy.get("type"))
-    rest = {k: each for k, each in policy.items() if k not in (*_HEAD, *_REMARKS)}
-    return on_one_line(f"{' '.join(map(str, head))} {canonical(rest)}")
-
-
-def _value(value: object) -> str:
-    return "nothing" if value is None else on_one_line(canonical(value))
 
 
 def _change_as_json(change: Change) -> dict[str, object]:
@@ -130,12 +92,4 @@ def _change_as_json(change: Change) -> dict[str, object]:
             k for k, each in arriving.items() if each.get("action") == "Modify"
         ],
         "executable": [k for k, each in arriving.items() if programs(each)],
-    }
-
-
-def _finding_as_json(finding: "Finding") -> dict[str, str]:
-    return {
-        "file": as_text(finding.file),
-        "subject": finding.subject,
-        "message": finding.message,
     }

@@ -1,7 +1,6 @@
 """`redlane hub pull|update|remove`: what others share, in force here."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -25,10 +24,11 @@ from redlane.cli.hub.which import (
     hub_of,
     paths_of,
 )
-from redlane.cli.output import print_finding, print_json, print_note
+from redlane.cli.output import print_json, print_note
 from redlane.cli.parser import Commands, Parser, add_command
+from redlane.cli.policy_changes import print_change, require_sound
 from redlane.cli.progress import progress
-from redlane.errors import LoadError, UsageError
+from redlane.errors import UsageError
 from redlane.paths import Paths
 from redlane.sharing.contents import runs_programs
 from redlane.sharing.errors import RefusedError
@@ -214,7 +214,7 @@ def _carry_out(
     if is_same and not unclear:
         print_note("everything is as it was")
         return exit_codes.OK
-    _require_sound(found, paths)
+    require_sound(found, paths)
     if arguments.dry_run:
         for each in unclear:
             print_note(f"{doubt_line(each)}: it would be asked, or --trust-new")
@@ -225,7 +225,7 @@ def _carry_out(
     )
     agreed("Change this?", yes=arguments.yes)
     if found.is_partial:
-        _require_sound(_outcome(paths, plan, may_start=True), paths)
+        require_sound(_outcome(paths, plan, may_start=True), paths)
     _install(home, plan, trust, lambda: _is_still(paths, plan, found))
     tell_trusted(home.trust, trust)
     print_note("done; it is in force after: redlane session reload")
@@ -264,31 +264,5 @@ def _outcome(paths: Paths, plan: "Plan", *, may_start: bool = False) -> "Outcome
 def _show(arguments: argparse.Namespace, plan: "Plan", found: "Outcome") -> None:
     if arguments.json:
         print_json(plan_as_json(plan, found))
-        return
-    sys.stdout.writelines(f"{line}\n" for line in plan_lines(plan, found))
-    sys.stdout.flush()
-    for each in (*found.errors, *found.warnings):
-        place = ": ".join(filter(None, (each.file, each.subject, each.message)))
-        print_finding(f"{each.severity}: {place}")
-
-
-def _require_sound(found: "Outcome", paths: Paths) -> None:
-    if found.errors:
-        first = found.errors[0]
-        raise LoadError(
-            f"nothing was changed, since this would not load: {first.subject}: "
-            f"{first.message}"
-        )
-    if found.failed:
-        from redlane.cli.policy_test import result_line  # noqa: PLC0415  # ditto
-
-        many = f" (and {len(found.failed) - 1} more)" if len(found.failed) > 1 else ""
-        raise RefusedError(
-            f"nothing was changed, since a test of its own fails{many}: "
-            f"{result_line(found.failed[0])}"
-        )
-    if found.is_legacy_lost:
-        raise RefusedError(
-            f"{paths.legacy_policies} would not be read any more, for it is only read "
-            f"where there are no others: move it to {paths.policies} first"
-        )
+    else:
+        print_change(plan_lines(plan, found), found)

@@ -1,0 +1,1 @@
+"""Projects: what the `.redlane` of a directory says, once a person has trusted it."""
