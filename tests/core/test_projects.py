@@ -1,6 +1,7 @@
 """What a project's `.redlane` comes to: its names, where it holds, what it changes."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,12 @@ def test_role_of_its_sessions(
         ({"roles": [role("web")]}, {"name": "other"}, "is trusted as 'shop'"),
         ({"roles": [role("web")] * 2}, {}, "two with the name 'shop/web'"),
         ({"roles": [NOTHING]}, {}, "something without `name`"),
+        ({"roles": [{**NOTHING, "name": ["x"]}]}, {}, "something without `name`"),
+        (
+            {"roles": [role("web", description="x" * 5_000_000)]},
+            {},
+            "roles: more than 4 MiB",
+        ),
         ({"roles": [role("web")], "policies": ["x"]}, {}, "something without `id`"),
     ],
 )
@@ -240,6 +247,35 @@ def test_a_project_is_forgotten_by_its_name_or_directory(
     assert list(projects_of(home.paths)) == []
     with pytest.raises(UsageError, match="no such project"):
         forgetting(named, shop, home.paths)
+
+
+def test_what_is_damaged_can_be_forgotten(home: PolicyHome, tmp_path: Path) -> None:
+    file = home.write("projects/shop.json", b"{")
+    with pytest.raises(LoadError, match="redlane trust --revoke shop removes it"):
+        home.write("projects/shop.json", {"version": 1})
+        list(projects_of(home.paths))
+    carry_out(forgetting("shop", tmp_path, home.paths), home.paths)
+    assert not file.exists()
+
+
+def test_a_directory_without_a_printable_name_is_refused(
+    home: PolicyHome, tmp_path: Path
+) -> None:
+    odd = said(tmp_path / "bad\udcff", roles=[role("web")])
+    with pytest.raises(UsageError, match="rename it"):
+        trusting(odd, home.paths)
+
+
+def test_a_folder_that_cannot_be_looked_into_is_none(
+    home: PolicyHome, tmp_path: Path
+) -> None:
+    shop = said(tmp_path / "shop", roles=[role("web")])
+    (shop / ".redlane").chmod(0)
+    try:
+        found = folder_of(shop, home.paths)
+        assert found == (shop if os.getuid() == 0 else None)
+    finally:
+        (shop / ".redlane").chmod(0o700)
 
 
 def test_files_that_do_not_load_are_named(home: PolicyHome, tmp_path: Path) -> None:

@@ -63,6 +63,10 @@ DOES_NOT = {
     "an environment": "LD_PRELOAD=/tmp/x.so make",
     "an assignment": "PATH=/tmp; make",
     "an assignment by a loop": "for PATH in /tmp; do make; done",
+    "an assignment in a subscript": "make[PATH=1]=x; make",
+    "a function's redirection": "f() { make; } > ~/.bashrc; f",
+    "quotes in quotes": 'make "${HOME#\'"\'}"; rm -rf ~',
+    "an array that is none": "make=(a ;\nrm -rf ~",
     "words that are not known": "make $WHAT",
     "what only a run tells": "make $(date +%s)",
     "what is too deep to be read": "make " + "$(" * 300,
@@ -191,6 +195,30 @@ def test_it_is_the_command_that_an_agent_was_given_that_counts(
     home.role("r", "home", "make", "ask")
     content = ShellContent(as_run_by(agent, command).encode(), cwd="/")
     assert judge(home.load().ruleset, "r", (content,)).decision == decision
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "source /s.sh 2>/dev/null || true && eval '{}' < /dev/null && pwd -P >| keys",
+        "source s.sh 2>/dev/null || true && eval '{}' < /dev/null && pwd -P >| /t",
+        "shopt -u nullglob; _bgpids_file=keys\n(\n"
+        "  trap 'jobs -p > \"$_bgpids_file\"' EXIT\n{}\n)\n__code=$?\nexit $__code",
+    ],
+)
+def test_files_of_a_frame_do_not_depend_on_where_the_command_goes(
+    home: PolicyHome, frame: str
+) -> None:
+    found = verdict(home, frame.format("cd ~/.ssh"), regex("cd", "^cd", **EACH))
+    assert found.decision == "BLOCK"
+
+
+def test_what_its_commands_start_is_asked_about(home: PolicyHome) -> None:
+    each = verdict(home, "make", regex("make", "^make", **EACH))
+    assert each.by_commands
+    home.policies(regex("make", "^make", action="Allow"))
+    whole = judge(home.load().ruleset, "r", (ShellContent(b"make"),))
+    assert not whole.by_commands
 
 
 def test_a_frame_cannot_be_left(home: PolicyHome) -> None:

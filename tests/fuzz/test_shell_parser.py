@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 from fuzz.shell_grammar import script
+from fuzz.shell_lines import line
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
 from redlane.contexts.shell.content import ShellContent
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.reader import CommandReader, read
 from redlane.contexts.shell.grammar.syntax import Pipeline, Simple
-from redlane.contexts.shell.grammar.words import TooComplex
 from redlane.model.content import Reader
 from redlane.model.policy import Action
 
@@ -221,14 +222,30 @@ def shows(seen: list[str], ran: str) -> bool:
     return not ran
 
 
+SCRIPTS = int(os.environ.get("REDLANE_FUZZ_SCRIPTS", "120"))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_a_real_shell_runs_is_seen(shell: Shell, seed: int) -> None:
     chance = random.Random(seed)
-    count = int(os.environ.get("REDLANE_FUZZ_SCRIPTS", "120"))
-    for number in range(count):
+    for number in range(SCRIPTS):
         text = script(chance, braces="bash" in shell.path)
         content = ShellContent(text.encode(), cwd="/nowhere")
         if content.problem is None:
             seen = patterns(content)
             for ran in shell.runs(text, number):
                 assert shows(seen, ran), (text, ran)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_bash_runs_of_its_own_language_is_seen(tmp_path: Path, seed: int) -> None:
+    bash = shutil.which("bash")
+    assert bash is not None
+    shell, chance = Shell(bash, tmp_path), random.Random(seed)
+    for number in range(SCRIPTS):
+        text = line(chance)
+        content = ShellContent(text.encode(), cwd="/nowhere")
+        if content.problem is None:
+            seen = patterns(content)
+            for ran in shell.runs(text, number):
+                assert shows(seen, ran) or content.is_open, (text, ran)

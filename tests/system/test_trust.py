@@ -88,6 +88,15 @@ def listed(home: Home) -> list[dict[str, str]]:
     return projects
 
 
+def test_what_a_role_loosens_is_told(home: Home, shop: Path) -> None:
+    bare = {"name": "bare", "policies": ["no-deploy"], "writable": ["/"]}
+    write(shop, "roles", {**WEB, "policies": ["-no-rm"]}, bare)
+    shown = home.run("trust", "--dry-run", cwd=shop).out
+    assert "! shop/web TAKES AWAY no-rm" in shown
+    assert "! shop/bare extends NO role" in shown
+    assert '! shop/bare BOUNDS by writable: ["/"]' in shown
+
+
 def test_nothing_is_trusted_unless_a_person_says_so(home: Home, shop: Path) -> None:
     ran = home.run("trust", cwd=shop)
     assert (ran.code, listed(home)) == (1, [])

@@ -25,6 +25,9 @@ __all__ = [
     "role_lines",
 ]
 
+_BOUNDS = ("writable", "hidden", "egress", "namespaces", "boundary", "ebpf")
+"""What a role says of its sessions, in place of the role that it extends."""
+
 _HEAD = ("id", "action", "context", "type")
 _REMARKS = ("description", "tests", "tags", "$schema")
 """What never comes to anybody's eyes or changes a verdict."""
@@ -41,8 +44,11 @@ def policy_lines(change: Change) -> Iterator[str]:
 
 
 def role_lines(change: Change) -> Iterator[str]:
-    """How roles change."""
-    return _lines(change, _role)
+    """How roles change, and what of them is looser than it might be."""
+    yield from _lines(change, _role)
+    for name, role in change.arriving.items():
+        for what in _loosens(role):
+            yield f"    ! {on_one_line(name)} {what}"
 
 
 def print_change(lines: Iterable[str], found: "Outcome") -> None:
@@ -117,6 +123,19 @@ def _summary(policy: Mapping[str, Any]) -> str:
 
 def _value(value: object) -> str:
     return "nothing" if value is None else on_one_line(canonical(value))
+
+
+def _loosens(role: Mapping[str, Any]) -> Iterator[str]:
+    """What a role takes away, and what it says of its sessions' bounds."""
+    if not role.get("extends"):
+        yield "extends NO role: it has its own policies, and nothing else"
+    policies = role.get("policies")
+    for each in policies if isinstance(policies, list) else ():
+        if isinstance(each, str) and each.startswith("-") and role.get("extends"):
+            yield f"TAKES AWAY {on_one_line(each[1:])}"
+    for field in _BOUNDS:
+        if role.get(field) is not None:
+            yield f"BOUNDS by {field}: {_value(role[field])}"
 
 
 def _role(role: Mapping[str, Any]) -> str:

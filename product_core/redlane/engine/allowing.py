@@ -11,7 +11,7 @@ from redlane.policies.ruleset import BoundMatcher, RoleRules
 
 __all__ = ["first_allow"]
 
-_MOST_CHECKED = 64
+_MOST_CHECKED = 8
 """How many commands of one content a checker is asked about, one by one."""
 
 

@@ -18,7 +18,7 @@ from redlane.engine.restricting import restrict
 from redlane.errors import RedlaneError
 from redlane.model.content import Content
 from redlane.model.matching import Answer, Outcome
-from redlane.model.policy import Action, Context, Policy
+from redlane.model.policy import Action, Context, Policy, Scope
 from redlane.model.verdict import Decision, Verdict
 from redlane.policies.ruleset import RoleRules
 
@@ -97,7 +97,8 @@ class _Evaluation:
         policy = self._rules.policies[allow.order]
         if allow.outcome is not Outcome.YES:
             return self._block(policy, wording.failed(policy, allow), allow)
-        return self._verdict(Decision.ALLOW, wording.allowed(policy), policy, allow)
+        allowed = self._verdict(Decision.ALLOW, wording.allowed(policy), policy, allow)
+        return replace(allowed, by_commands=policy.scope is Scope.EACH)
 
     def _would_go_on(self, content: Content) -> bool:
         return evaluate(self._rules, content).decision is Decision.ALLOW

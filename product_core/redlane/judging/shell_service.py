@@ -209,14 +209,16 @@ def _witness(asked: HeldCommand, frame: ShellFrame, peer: Peer) -> bytes | None:
 def _is_open(asked: HeldCommand, judgement: Judgement) -> bool:
     """Whether what it starts is to be asked about.
 
-    Not where an Allow lets it go on, whatever is inside. Nor, once a person has decided
+    Not where an Allow lets it go on, whatever is inside, unless that is about the
+    commands alone. Nor, once a person has decided
     on a text as it was typed, or it was rewritten: what it starts would be held, or
     rewritten, once more. Of scripts that was not seen. A jury is asked once more.
     """
     verdict = judgement.verdict
     is_seen = judgement.review and judgement.decided_by != Decider.JURY
     is_as_it_was = verdict.decision is Decision.ALLOW and not is_seen
-    if is_as_it_was and not judgement.review and verdict.policy is not None:
+    is_allowed = verdict.policy is not None and not verdict.by_commands
+    if is_as_it_was and not judgement.review and is_allowed:
         return False
     is_open = asked.is_open or asked.may_be_exchanged
     return bool(asked.unknown_words) or (is_open and is_as_it_was)

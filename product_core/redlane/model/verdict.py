@@ -62,6 +62,8 @@ class Verdict:
     `score` and `details` are what the match type of `policy` told besides, bounded.
     `unscored` says what of the content classifiers have left out, or is "". `matched`
     is the part of the content that the Flag is about, where it is not the whole.
+    `by_commands`: the Allow `policy` matched each command, and is about nothing that
+    these start.
     """
 
     decision: Decision
@@ -79,6 +81,7 @@ class Verdict:
     details: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     unscored: str = ""
     matched: bytes | None = None
+    by_commands: bool = False
 
     def document(self) -> dict[str, object]:
         """The JSON object that `redlane validate` prints and the control API answers.

@@ -14,6 +14,7 @@ __all__ = ["LARGEST", "Listing", "Overlay", "list_json", "read_file"]
 LARGEST = 16 * 1024 * 1024
 """The largest file that is read, in bytes."""
 
+_TOO_LARGE = f"larger than {LARGEST // 1024 // 1024} MiB"
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a named pipe"),
@@ -54,6 +55,8 @@ class Overlay:
     def read(self, path: Path) -> bytes:
         """As `read_file` does."""
         data = self.instead.get(path)
+        if data is not None and len(data) > LARGEST:
+            raise LoadError(_TOO_LARGE)
         return read_file(path) if data is None else data
 
 
@@ -109,7 +112,7 @@ def _read_unchanged(path: Path, descriptor: int) -> bytes:
     before = os.fstat(descriptor)
     _require_regular(before)
     if before.st_size > LARGEST:
-        raise LoadError(f"larger than {LARGEST // 1024 // 1024} MiB")
+        raise LoadError(_TOO_LARGE)
     data = _read_all(descriptor, before.st_size)
     after, named = os.fstat(descriptor), path.stat()
     if not _identity(before) == _identity(after) == _identity(named):

@@ -183,7 +183,7 @@ def _read_projects(directory: Path, overlay: Overlay, sources: Sources) -> None:
         if value is _ABSENT:
             continue
         if not isinstance(value, dict) or value.get("version") != 1:
-            damaged = "damaged: redlane trust makes it anew, or remove it"
+            damaged = f"damaged: redlane trust --revoke {path.stem} removes it"
             findings.append(Finding(Severity.ERROR, str(path), "", damaged))
             continue
         sources.policies.extend(_members(path, value.get("policies") or [], findings))

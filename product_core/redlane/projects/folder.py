@@ -14,6 +14,9 @@ from redlane.policies.files import list_json
 __all__ = ["FOLDER", "Said", "folder_of", "read_folder"]
 
 FOLDER = ".redlane"
+_LARGEST = 4 * 1024 * 1024
+"""Bytes of policies or roles: each start of a session in the project reads them."""
+
 _POLICIES, _ROLES = "policies", "roles"
 
 
@@ -35,7 +38,7 @@ def folder_of(directory: Path, paths: Paths) -> Path | None:
         folder = each / FOLDER
         if os.path.realpath(folder) in own:
             continue
-        if any((folder / name).is_dir() for name in (_POLICIES, _ROLES)):
+        if any(os.path.isdir(folder / name) for name in (_POLICIES, _ROLES)):  # noqa: PTH112  # which raises nothing
             return each
     return None
 
@@ -53,8 +56,11 @@ def _members(directory: Path) -> Iterable[Any]:
     findings: list[Finding] = []
     try:
         listing = list_json(directory)
-    except LoadError as error:
+        size = sum(each.stat().st_size for each in listing.files)
+    except (LoadError, OSError) as error:
         raise LoadError(f"{directory}: {error}") from error
+    if size > _LARGEST:
+        raise LoadError(f"{directory}: more than {_LARGEST // 1024 // 1024} MiB")
     found = [
         entry.value
         for file in listing.files

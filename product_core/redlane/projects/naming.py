@@ -3,7 +3,7 @@
 What it does not have itself, it means of the home: `developer`, the starter's policies.
 """
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Any
 
 from redlane.projects.folder import Said
@@ -13,21 +13,26 @@ __all__ = ["named_for"]
 
 def named_for(project: str, said: Said) -> Said:
     """The same, with each name of its own as it is from outside: `PROJECT/NAME`."""
-    policies = {each.get("id") for each in said.policies if isinstance(each, dict)}
-    roles = {each.get("name") for each in said.roles if isinstance(each, dict)}
-    own = _Names(project, policies), _Names(project, roles)
+    own = (
+        _Names(project, [each.get("id") for each in _objects(said.policies)]),
+        _Names(project, [each.get("name") for each in _objects(said.roles)]),
+    )
     return Said(
         tuple(_policy(each, *own) for each in said.policies),
         tuple(_role(each, *own) for each in said.roles),
     )
 
 
+def _objects(values: Iterable[Any]) -> Iterable[dict[str, Any]]:
+    return (each for each in values if isinstance(each, dict))
+
+
 class _Names:
     """The names of a kind that a project has, and how they are known outside."""
 
-    def __init__(self, project: str, own: Collection[object]) -> None:
+    def __init__(self, project: str, own: Iterable[object]) -> None:
         self._project = project
-        self._own = own
+        self._own = {each for each in own if isinstance(each, str)}
 
     def outside(self, name: Any) -> Any:  # noqa: ANN401  # any JSON value
         """A name as it is known outside, and what is no name as it is."""

@@ -69,12 +69,14 @@ def project_of(directory: Path, paths: Paths) -> Project | None:
 
 
 def _project(name: str, value: Any) -> Project:  # noqa: ANN401  # any JSON value
-    try:
-        directory, role = value["directory"], value["role"]
-        policies, roles = tuple(value["policies"]), tuple(value["roles"])
-        is_ours = value["version"] == 1 and isinstance(directory, str)
-        if is_ours and isinstance(role, str | None):
-            return Project(name, directory, role, policies, roles)
-    except (KeyError, TypeError):
-        pass
-    raise LoadError("damaged: redlane trust makes it anew, or remove it")
+    if isinstance(value, dict) and value.get("version") == 1:
+        directory, role = value.get("directory"), value.get("role")
+        policies, roles = value.get("policies"), value.get("roles")
+        if (
+            isinstance(directory, str)
+            and isinstance(role, str | None)
+            and isinstance(policies, list)
+            and isinstance(roles, list)
+        ):
+            return Project(name, directory, role, tuple(policies), tuple(roles))
+    raise LoadError(f"damaged: redlane trust --revoke {name} removes it")

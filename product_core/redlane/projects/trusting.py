@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ def trusting(
     """
     known = list(projects_of(paths))
     here = str(directory)
+    if not here.isprintable():
+        raise UsageError(f"{here!r}: no name for a project's directory: rename it")
     before = next((each for each in known if each.directory == here), None)
     name = name or (
         before.name if before else _ODD.sub("-", directory.name).strip("-.")
@@ -87,8 +90,14 @@ def forgetting(named: str, directory: Path, paths: Paths) -> Trusting:
 
     Raises UsageError where there is none.
     """
+    by_name = Project(named, "", None, (), ())
+    if NAME.fullmatch(named) and by_name.file(paths).exists():
+        with suppress(LoadError):  # what is damaged has to go as well
+            every = projects_of(paths)
+            by_name = next((each for each in every if each.name == named), by_name)
+        return _changing(by_name, None)
     for each in projects_of(paths):
-        if named == each.name or str(directory) == each.directory:
+        if str(directory) == each.directory:
             return _changing(each, None)
     raise UsageError(f"{named}: no such project is trusted: redlane trust --list")
 

@@ -20,8 +20,8 @@ from redlane.contexts.shell.expansion.limits import LIGHT
 from redlane.contexts.shell.expansion.remembered import Memory, Seen, WatchedDisk
 from redlane.contexts.shell.expansion.scope import Scope
 from redlane.contexts.shell.expansion.scripts import ELF, MOST_BYTES
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.readings import readings
-from redlane.contexts.shell.grammar.words import TooComplex
 from redlane.contexts.shell.knowledge.frames import unframed
 from redlane.contexts.shell.knowledge.unwrap import is_plain
 from redlane.model.content import Content, Reader, ShellCommand, readable

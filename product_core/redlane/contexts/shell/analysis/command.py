@@ -2,16 +2,21 @@
 
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from itertools import dropwhile
+from shlex import quote
 
+from redlane.contexts.shell.analysis.files import (
+    file_stream,
+    operands_stream,
+    programs_of_file,
+)
 from redlane.contexts.shell.analysis.forms import placed_forms, plain_form
 from redlane.contexts.shell.analysis.redirections import UNKNOWN, Redirections
 from redlane.contexts.shell.analysis.started_scripts import started_scripts
 from redlane.contexts.shell.analysis.walker import Walker
-from redlane.contexts.shell.expansion.disk import UnreadableError
 from redlane.contexts.shell.expansion.fields import Expander, Fields
+from redlane.contexts.shell.expansion.parameters import elements_of
 from redlane.contexts.shell.expansion.scope import (
     NOTHING,
     OutputTexts,
@@ -19,36 +24,33 @@ from redlane.contexts.shell.expansion.scope import (
     Value,
     added,
 )
-from redlane.contexts.shell.expansion.scripts import (
-    read_text,
-    real_name,
-    script_words,
-)
+from redlane.contexts.shell.grammar.expansions import TooManyMeanings
 from redlane.contexts.shell.grammar.syntax import (
     Assignment,
     Simple,
     Substitution,
     Word,
 )
-from redlane.contexts.shell.grammar.words import TooManyMeanings
 from redlane.contexts.shell.knowledge.effects import (
     MOVES,
     WRITERS,
     apply_effect,
     is_unsure,
 )
-from redlane.contexts.shell.knowledge.inner import File, Words
-from redlane.contexts.shell.knowledge.known import is_odd, spellings
+from redlane.contexts.shell.knowledge.known import ANY_PROGRAM, is_odd, spellings
 from redlane.contexts.shell.knowledge.output import is_exact, known_output
 from redlane.contexts.shell.knowledge.unwrap import unwrapper
 from redlane.contexts.shell.knowledge.values import commands_in_values, evaluates
 from redlane.contexts.shell.knowledge.variables import unwrap_assignment
-from redlane.contexts.shell.knowledge.written import found_in_path, written_programs
+from redlane.contexts.shell.knowledge.written import written_programs
 
 __all__ = ["Command"]
 
 _PRINTERS = frozenset({"echo", "printf", "test", "[", ":"})
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\[[^]]*\])?(\+?)=")
+_EVALUATED = re.compile(r"\{?[A-Za-z_]\w*\[.*(?:\$\(|`)", re.DOTALL)
+"""A variable's name, or a descriptor's, with commands in its subscript."""
+
 _INPUTS = frozenset({"<", "<>"})
 _HERE = frozenset({"<<", "<<-"})
 _LOADS = ("enable", "-f")
@@ -91,7 +93,9 @@ class Command:
         before = self._assign() if simple.assignments else ""
         self.redirected()
         if not simple.words:
-            return self.written(NOTHING, ""), ""
+            written = self.written(NOTHING, "")
+            self._note_unknown()
+            return written, ""
         output, form = NOTHING, ""
         self._leading_substitution(simple.words[0])
         if evaluates(simple.words):
@@ -103,9 +107,12 @@ class Command:
             output = self.words(argv)
             form = form or plain_form(argv)
         output = self.written(output, form)
+        self._note_unknown()
+        return output, form
+
+    def _note_unknown(self) -> None:
         if self._expander is not None:
             self._walker.note_unknown(self._expander.unknown)
-        return output, form
 
     def _as_program(self, argv: Fields) -> Fields:
         """`enable -f FILE NAME` in a script runs code of a file, as `FILE NAME` does.
@@ -128,11 +135,16 @@ class Command:
             return self._output(argv, NOTHING)
         self._walker.budget.step()
         self._show(argv)
+        self._run_values(each for each in argv if _EVALUATED.match(each))
+        if argv[0] in self._scope.functions:
+            self._run_values(argv[1:])
+        self._expand_alias(argv)
         assignment = _ASSIGNMENT.match(argv[0])
         if assignment:
             self._walker.findings.assigned[assignment[1]] = None
             self._walker.findings.effects[argv[0]] = None
             name = assignment[1] + (assignment[2] or "")
+            self._scope.exported.add(name)
             self._set(name, (argv[0][assignment.end() :],), lasting=False)
             return self.words(argv[1:])
         if argv[0].startswith(UNKNOWN):
@@ -144,13 +156,21 @@ class Command:
                 self._walker.findings.simple(each)
         named = "/" in argv[0] or argv[0].startswith(UNKNOWN)
         if named or self._scope.links or "PATH" in self._scope.assigned:
-            meanings += self._by_file(argv)
+            meanings += programs_of_file(
+                *(argv, self._walker, self._scope, self._stdin), is_sure=self._is_sure
+            )
         inner = NOTHING
         for each in reversed(dict.fromkeys(meanings)):
             in_script = not self._walker.limits.guesses
             self._walker.findings.command_words(each, in_script=in_script)
             inner = self._unwrap(each)
         return self._output(argv, inner)
+
+    def _expand_alias(self, argv: Fields) -> None:
+        """Walk what an alias makes of the words that stand behind it."""
+        rest = " ".join(map(quote, argv[1:]))
+        for value in self._scope.aliases.get(argv[0], ()):
+            self._walker.expand_alias(argv[0], f"{value} {rest}", self._scope)
 
     def _show(self, argv: Fields) -> None:
         """Show the command as patterns see it."""
@@ -165,9 +185,19 @@ class Command:
 
         In a script a file there is no script, unless it says so itself.
         """
+        if self._walker.limits.guesses:
+            self._as_any_program(argv)
         before, self._is_sure = self._is_sure, self._walker.limits.guesses
-        self.words(tuple(dropwhile(lambda each: each.startswith(UNKNOWN), argv)))
+        self.words(tuple(dropwhile(_is_unknown, argv)))
         self._is_sure = before
+
+    def _as_any_program(self, argv: Fields) -> None:
+        """Show a command whose program is not known as any that it could be."""
+        base = argv[0].rpartition("/")[2]
+        if len(argv) == 1 or argv[0] == "$" or (base and not _is_unknown(base)):
+            return
+        for program in ANY_PROGRAM:
+            self._show((program, *argv[1:]))
 
     def redirected(self) -> OutputTexts:
         """Take the redirections into account; the input that is known then."""
@@ -182,7 +212,8 @@ class Command:
                 lines = (text + "\n" for text in self._texts(each.target))
                 self._stdin = OutputTexts.of(*lines)
             elif each.operator in _INPUTS:
-                self._stdin = self._file_stream(self._texts(each.target))
+                texts = self._texts(each.target)
+                self._stdin = file_stream(texts, self._walker, self._scope)
         return self._stdin
 
     def written(self, output: OutputTexts, form: str) -> OutputTexts:
@@ -214,7 +245,7 @@ class Command:
         try:
             return self._expansion().commands(words)
         except TooManyMeanings:
-            if words[0] not in _PRINTERS:
+            if not isinstance(words[0], str) or words[0] not in _PRINTERS:
                 raise
         self._prints_too_much = True
         walker = self._walker
@@ -265,6 +296,8 @@ class Command:
                 each.value if isinstance(each.value, list) else (each.value,)
             )
             sign = "+=" if each.appends else "="
+            if _is_worked_out(each.name):
+                self._walker.note_open()
             self._walker.findings.assigned[each.name.partition("[")[0]] = None
             for text, value in values:
                 self._walker.findings.effects[f"{each.name}{sign}{text}"] = None
@@ -272,6 +305,8 @@ class Command:
                     shown.append(f"{each.name}{sign}{text}")
                     self._walker.findings.command(shown[-1])
             known = tuple(value for _, value in values)
+            if not lasting:
+                self._scope.exported.add(each.name)
             self._set(each.name, known, lasting=lasting, appends=each.appends)
         return " ".join(shown)
 
@@ -282,7 +317,7 @@ class Command:
         """Each value as text, and as far as it is known."""
         if isinstance(assignment.value, list):
             meanings = self.meanings(assignment.value)
-            return tuple((" ".join(each), each) for each in meanings)
+            return tuple((" ".join(each), elements_of(each)) for each in meanings)
         if isinstance(assignment.value, str):
             return ((assignment.value, assignment.value),)
         return self._expansion().values(assignment.value)
@@ -311,29 +346,6 @@ class Command:
             scope.assign(base, values)
         scope.uncertain -= not lasting
 
-    def _by_file(self, argv: Fields) -> list[Fields]:
-        """What a command named by a path is: a copy, a link, or a script."""
-        scope, name, rest = self._scope, argv[0], argv[1:]
-        found: list[Fields] = []
-        source = scope.links.get(scope.place(name))
-        if source is not None:
-            found += [(source, *rest), (source.rpartition("/")[2], *rest)]
-        words: Fields = ()
-        if "/" in name:
-            real = real_name(name, scope.cwd, scope.disk)
-            if real is not None:
-                found.append((real, *rest))
-            words = script_words(name, scope.cwd, scope.disk, may_be_sh=self._is_sure)
-        is_path = "/" in name or name.startswith(UNKNOWN)
-        if words or (is_path and scope.place(name) in scope.files):
-            run = Words((*words, *rest)) if words else File(name, rest)
-            self._walker.run_program(scope.place(name), run, scope, self._stdin)
-        for path in found_in_path(name, scope):
-            self._walker.run_program(path, File(path, rest), scope, self._stdin)
-        for each in found:
-            self._walker.findings.simple(each)
-        return found
-
     def _unwrap(self, argv: Fields) -> OutputTexts:
         """Walk what the command runs; what that prints, the command prints."""
         name = argv[0].rpartition("/")[2]
@@ -357,7 +369,7 @@ class Command:
         name = argv[0].rpartition("/")[2]
         stdin = self._stdin
         if name in _READS_FILES:
-            stdin = self._operands_stream(argv, stdin)
+            stdin = operands_stream(argv, self._walker, self._scope, stdin)
         output = OutputTexts.made(
             lambda: (*known_output(argv, name, stdin.texts), *inner.texts()),
             *(stdin, inner),
@@ -368,32 +380,16 @@ class Command:
         output.words = (*argv, *self._stdin.words)[:_MOST_WORDS]
         return output
 
-    def _operands_stream(self, argv: Fields, stdin: OutputTexts) -> OutputTexts:
-        files = self._file_stream(e for e in argv[1:] if not e.startswith("-"))
-        return OutputTexts.made(lambda: files.texts() or stdin.texts(), stdin)
 
-    def _file_stream(self, paths: Iterable[str]) -> OutputTexts:
-        """What is in files: what the text wrote to them, or what is on disk."""
-        scope, cwd = self._scope, self._scope.cwd
-        guesses = self._walker.limits.guesses
-        known = {path: scope.files.get(scope.place(path)) for path in paths}
+def _is_worked_out(name: str) -> bool:
+    """Whether the subscript of a variable's name is more than a number or a word."""
+    _, bracket, subscript = name.partition("[")
+    return bool(bracket) and not subscript.removesuffix("]").isalnum()
 
-        def texts() -> tuple[str, ...]:
-            found: list[str] = []
-            for path, stream in known.items():
-                if stream is not None:
-                    found += stream.texts()
-                    continue
-                # Until the text runs, something else may be in it.
-                self._walker.note_open()
-                if guesses:
-                    found += read_text(path, cwd, scope.disk)
-                else:
-                    with suppress(UnreadableError):
-                        found += read_text(path, cwd, scope.disk)
-            return tuple(found)
 
-        return OutputTexts(texts)
+def _is_unknown(word: str) -> bool:
+    """Whether a word is what an expansion was kept as."""
+    return word.startswith(UNKNOWN)
 
 
 def _too_much() -> tuple[str, ...]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from redlane.contexts.shell.analysis.forms import normal_forms
 from redlane.contexts.shell.expansion.scripts import Script
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.reader import read_file
 from redlane.contexts.shell.grammar.syntax import Pipeline
-from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = ["Findings"]
 

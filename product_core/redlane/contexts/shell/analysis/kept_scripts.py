@@ -20,8 +20,8 @@ from redlane.contexts.shell.analysis.script_files import ScriptWalk, walk_script
 from redlane.contexts.shell.expansion.remembered import Memory, WatchedDisk
 from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope
 from redlane.contexts.shell.expansion.scripts import Script
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.syntax import Redirection
-from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = ["KeptScripts"]
 

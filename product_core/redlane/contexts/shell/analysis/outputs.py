@@ -2,7 +2,7 @@
 
 from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts
 from redlane.contexts.shell.expansion.scripts import MOST_BYTES
-from redlane.contexts.shell.grammar.words import TooComplex
+from redlane.contexts.shell.grammar.expansions import TooComplex
 
 __all__ = ["one_by_one"]
 

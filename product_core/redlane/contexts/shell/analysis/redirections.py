@@ -10,8 +10,8 @@ from redlane.contexts.shell.analysis.forms import placed
 from redlane.contexts.shell.expansion.limits import Limits
 from redlane.contexts.shell.expansion.scope import OutputTexts, Scope
 from redlane.contexts.shell.expansion.scripts import MOST_BYTES
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.syntax import Redirection
-from redlane.contexts.shell.grammar.words import TooComplex
 from redlane.contexts.shell.knowledge.known import is_odd
 
 __all__ = ["UNKNOWN", "Redirections"]

@@ -12,8 +12,8 @@ from redlane.contexts.shell.expansion.limits import (
 )
 from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope
 from redlane.contexts.shell.expansion.scripts import Script
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.syntax import Pipeline
-from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = ["ScriptWalk", "walk_script"]
 

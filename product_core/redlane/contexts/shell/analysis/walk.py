@@ -32,6 +32,7 @@ from redlane.contexts.shell.expansion.limits import (
 )
 from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope, Value
 from redlane.contexts.shell.expansion.scripts import MOST_BYTES, Script, read_script
+from redlane.contexts.shell.grammar.expansions import MOST_NESTED, TooComplex
 from redlane.contexts.shell.grammar.reader import read
 from redlane.contexts.shell.grammar.syntax import (
     Group,
@@ -39,7 +40,6 @@ from redlane.contexts.shell.grammar.syntax import (
     Simple,
     Substitution,
 )
-from redlane.contexts.shell.grammar.words import MOST_NESTED, TooComplex
 from redlane.contexts.shell.knowledge.code import commands_in_code
 from redlane.contexts.shell.knowledge.inner import Code, File, Inner, Text, Words
 
@@ -96,7 +96,7 @@ class Analysis:
                 self._inner(Text(what.text, what.parameters), where, NOTHING)
             else:
                 where.parameters = (None,)
-                self._group_body(what, where, NOTHING)
+                self._redirected_body(what, where, NOTHING)
 
     def note_unknown(self, words: Mapping[int, object]) -> None:
         """Note words that are not known, in what is run."""
@@ -150,10 +150,15 @@ class Analysis:
             self._postpone(group, id(group), scope)
             show_fork_bomb(group, self.findings)
             return NOTHING
-        group_command = Simple(redirections=group.redirections)
-        frame = Command(self, group_command, scope, stdin)
-        stdin = frame.redirected()
-        output = self._group_body(group, scope, stdin)
+        return self._redirected_body(group, scope, stdin)
+
+    def _redirected_body(
+        self, group: Group, scope: Scope, stdin: OutputTexts
+    ) -> OutputTexts:
+        """Walk a compound command, or a function's body, with its redirections."""
+        redirections = Simple(redirections=group.redirections)
+        frame = Command(self, redirections, scope, stdin)
+        output = self._group_body(group, scope, frame.redirected())
         return frame.written(output, group.opener)
 
     def _group_body(
@@ -234,7 +239,7 @@ class Analysis:
         self._calls[id(group)] = walked + 1
         self._active.add(key)
         self._enter()
-        output = self._group_body(group, scope.calling(argv[1:]), stdin)
+        output = self._redirected_body(group, scope.calling(argv[1:]), stdin)
         self.depth -= 1
         self._active.discard(key)
         self._called[state] = group, output
@@ -361,6 +366,14 @@ class Analysis:
         if key not in self._active:
             self._active.add(key)
             self._inner(run, scope, stdin)
+            self._active.discard(key)
+
+    def expand_alias(self, name: str, text: str, scope: Scope) -> None:
+        """Walk what an alias and the words behind it come to; not inside itself."""
+        key = f"alias {name}"
+        if key not in self._active:
+            self._active.add(key)
+            self._inner(Text(text), scope, NOTHING)
             self._active.discard(key)
 
     def run_output(self, part: Substitution, scope: Scope, stdin: OutputTexts) -> None:

@@ -50,5 +50,8 @@ class Walker(Protocol):
     ) -> OutputTexts:
         """Walk the body of a function for one call."""
 
+    def expand_alias(self, name: str, text: str, scope: Scope) -> None:
+        """Walk what an alias and the words behind it come to; not inside itself."""
+
     def run_output(self, part: Substitution, scope: Scope, stdin: OutputTexts) -> None:
         """Walk what a substitution prints, because that is run as a command."""

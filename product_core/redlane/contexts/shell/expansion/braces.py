@@ -3,8 +3,8 @@
 import re
 from itertools import pairwise
 
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.syntax import Brace, Part, Word
-from redlane.contexts.shell.grammar.words import TooComplex
 
 __all__ = ["expand_braces"]
 
@@ -96,7 +96,12 @@ def _span(inside: Parts) -> list[Parts] | None:
         return None
     step = step if last >= first else -step
     numbers = range(first, last + (1 if step > 0 else -1), step)
-    return [(chr(each) if found["c"] else str(each),) for each in numbers]
+    if found["c"]:
+        return [(chr(each),) for each in numbers]
+    ends = found["a"], found["b"]
+    is_padded = any(re.match("-?0[0-9]", each) for each in ends)
+    width = max(map(len, ends)) if is_padded else 0
+    return [(f"{each:0{width}d}",) for each in numbers]
 
 
 def _tidied(parts: Parts) -> Word:

@@ -6,7 +6,7 @@ import re
 import stat
 from typing import Protocol
 
-from redlane.contexts.shell.grammar.words import TooComplex
+from redlane.contexts.shell.grammar.expansions import TooComplex
 
 __all__ = [
     "DESCRIPTOR",

@@ -11,25 +11,37 @@ from itertools import product
 
 from redlane.contexts.shell.expansion.braces import expand_braces
 from redlane.contexts.shell.expansion.limits import Budget, Limits
-from redlane.contexts.shell.expansion.parameters import applied, values_of
+from redlane.contexts.shell.expansion.parameters import applied, sum_of, values_of
 from redlane.contexts.shell.expansion.scope import Scope, Value
+from redlane.contexts.shell.expansion.segments import (
+    Segment,
+    begins_with_slash,
+    changed,
+    ends_in_slash,
+    is_embedded,
+    is_joined,
+    is_known,
+    is_path_member,
+    is_spelled,
+    is_value,
+    listed,
+    number_of,
+    shown,
+    unbraced,
+)
+from redlane.contexts.shell.grammar.expansions import TooManyMeanings
 from redlane.contexts.shell.grammar.syntax import (
     Arithmetic,
-    Brace,
     Parameter,
     Part,
     Substitution,
     Word,
+    parts_of,
 )
-from redlane.contexts.shell.grammar.words import TooManyMeanings
 
 __all__ = ["Expander"]
 
-_UNKNOWN = re.compile(r"[$`]")
-_PATH = re.compile(r"[/~][^\s$`]+\S*")
-
 Fields = tuple[str, ...]
-Segment = tuple[str, bool]
 Outputs = Callable[[Substitution], tuple[str, ...]]
 
 
@@ -67,26 +79,36 @@ class Expander:
     def _may_be_nothing(self, words: list[Word]) -> Iterator[int]:
         """The words in which what is not known may be left out: `r${x}m -r${x}f`."""
         for place, word in enumerate(words):
-            if self._limits.guesses or _is_embedded(word, in_command=place == 0):
+            if self._limits.guesses or is_embedded(word, in_command=place == 0):
                 yield place
 
     def texts(self, word: Word) -> tuple[str, ...]:
         """What a word may come to where no field is split, as in an assignment."""
         if isinstance(word, str):
             return (word,)
-        self._leaves_out = self._leads = False
+        found = self._joined_texts(word, leaves_out=False)
+        if self._unknown and self._limits.guesses:
+            self.unknown[id(word)] = word
+        return found
+
+    def _joined_texts(
+        self, word: tuple[Part, ...], *, leaves_out: bool
+    ) -> tuple[str, ...]:
+        self._leaves_out, self._leads = leaves_out, False
         return tuple(
             "".join(text for text, _ in segments)
-            for segments in self._segments(_unbraced(word))
+            for segments in self._segments(unbraced(word))
         )
 
     def values(self, word: Word) -> tuple[tuple[str, Value], ...]:
         """What a word may come to that is assigned, as text and as what is known."""
         self._unknown = False
         found = self.texts(word)
+        if self._limits.guesses and self._unknown and is_spelled(word):
+            found += self._joined_texts(parts_of(word), leaves_out=True)
         if self._limits.guesses or not self._unknown:
             return tuple(zip(found, found, strict=True))
-        return tuple((text, text if _is_value(text) else None) for text in found)
+        return tuple((text, text if is_value(text) else None) for text in found)
 
     def target(self, word: Word) -> tuple[str, ...]:
         """What a word of a redirection may come to."""
@@ -108,7 +130,8 @@ class Expander:
             leads = leads and not any(choices[-1:] and choices[-1])
             self._leads = leads
             for piece in expand_braces(word):
-                fields = self._fields(piece)
+                # An empty alternative is no word, unless there are quotes in it.
+                fields = self._fields(piece) if piece else [(), ("",)]
                 choices.append(fields)
                 count *= max(len(fields), 1)
             if self._unknown:
@@ -199,7 +222,7 @@ class Expander:
             known = self._substitution(part)
             quoted = quoted or part.sign != "$"
         elif isinstance(part, Arithmetic):
-            self.texts(part.inside)
+            known = tuple(map(sum_of, self.texts(part.inside)))
         if known is None:
             return [self._unknown_part(part, before, following)]
         if not self._limits.guesses and "" in known:
@@ -208,10 +231,12 @@ class Expander:
         for value in known:
             if value is None:
                 found.append(self._unknown_part(part, before, following))
+            elif isinstance(value, tuple) and quoted and is_joined(part):
+                found += [((each.join(value), False),) for each in self._joints()]
             elif isinstance(value, tuple):
-                found.append(_listed(value, quoted=quoted))
+                found.append(listed(value, quoted=quoted))
             else:
-                self._unknown |= not self._limits.guesses and not _is_known(value)
+                self._unknown |= not self._limits.guesses and not is_known(value)
                 found.append(((value, not quoted),))
         return found
 
@@ -227,7 +252,7 @@ class Expander:
         it uses it; and what it evaluates may have set it.
         """
         is_command = self._leads and not (before or following)
-        is_path = _ends_in_slash(before) or _begins_with_slash(following)
+        is_path = ends_in_slash(before) or begins_with_slash(following)
         if is_command or (is_path and len(known) > 1):
             return (None, *(value for value in known if value))
         return known
@@ -237,10 +262,10 @@ class Expander:
     ) -> tuple[Segment, ...]:
         """What stands for a part that is not known, or that it is left out."""
         self._unknown = True
-        text = _shown(part, following)
+        text = shown(part, following)
         if not self._leaves_out:
             return ((text, False),)
-        if not self._leads and _is_path_member(before, following):
+        if not self._leads and is_path_member(before, following):
             presumed_set = not isinstance(part, Parameter) or (
                 not part.name.islower() or part.name in self._scope.variables
             )
@@ -271,8 +296,10 @@ class Expander:
             return self._default(part, values, arguments)
         if values is None:
             return None
+        if part.prefix == "#" and part.subscript in ("@", "*"):
+            return tuple(map(number_of, values))
         return tuple(
-            _each(value, lambda text: applied(part, text, argument))  # noqa: B023  # used at once
+            changed(value, lambda text: applied(part, text, argument))  # noqa: B023  # used at once
             for value in values
             for argument in arguments
         )
@@ -322,6 +349,11 @@ class Expander:
             fields.append(current)
         return tuple(fields)
 
+    def _joints(self) -> set[str]:
+        """What may stand between the elements of `"$*"`: the first letter of IFS."""
+        values = self._scope.variables.get("IFS", (" ",))
+        return {each[:1] if isinstance(each, str) else " " for each in values}
+
     def _separators(self) -> "re.Pattern[str]":
         chosen = "".join(
             value
@@ -329,71 +361,3 @@ class Expander:
             if isinstance(value, str)
         )
         return re.compile(f"[ \t\n{re.escape(chosen)}]+")
-
-
-def _is_value(text: str) -> bool:
-    """Whether it is known whole, or it is known where a path begins."""
-    return _is_known(text) or _PATH.fullmatch(text) is not None
-
-
-def _is_known(text: str) -> bool:
-    return _UNKNOWN.search(text) is None
-
-
-def _is_embedded(word: Word, *, in_command: bool) -> bool:
-    """Whether something in a word stands within letters: it may spell them apart.
-
-    A command may also begin or end with it; another word must be no path.
-    """
-    if isinstance(word, str):
-        return False
-    texts = [str(part) if isinstance(part, str) else "" for part in word]
-    if in_command:
-        return any(texts)
-    return bool(texts[0] and texts[-1]) and "/" not in "".join(texts)
-
-
-def _each(value: Value, change: Callable[[str], Value]) -> Value:
-    """`change` put to a text or to every element of an array."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return change(value)
-    changed = [change(each) for each in value]
-    return tuple(each for each in changed if isinstance(each, str))
-
-
-def _listed(values: tuple[str, ...], *, quoted: bool) -> tuple[Segment, ...]:
-    """Elements as fields of their own."""
-    row: list[Segment] = []
-    for place, value in enumerate(values):
-        if place:
-            row.append((" ", True))
-        row.append((value, not quoted))
-    return tuple(row)
-
-
-def _shown(part: Part, following: Part | None) -> str:
-    """A part that is not known, `$name` in one spelling where that is clear."""
-    if not isinstance(part, Parameter) or part.operator or part.prefix:
-        return str(getattr(part, "source", part))
-    runs_on = isinstance(following, str) and following[:1].isidentifier()
-    return part.source if runs_on else f"${part.name}"
-
-
-def _is_path_member(before: Part | None, following: Part | None) -> bool:
-    """Whether a part is all that stands between two slashes or the word's ends."""
-    begins = not before or _ends_in_slash(before)
-    return begins and (not following or _begins_with_slash(following))
-
-
-def _ends_in_slash(part: Part | None) -> bool:
-    return isinstance(part, str) and part.endswith("/")
-
-
-def _begins_with_slash(part: Part | None) -> bool:
-    return isinstance(part, str) and part.startswith("/")
-
-
-def _unbraced(word: tuple[Part, ...]) -> tuple[Part, ...]:
-    return tuple(str(part) if isinstance(part, Brace) else part for part in word)

@@ -9,7 +9,7 @@ where it runs. It is followed for some way, and then read literally to its end.
 import sys
 from dataclasses import dataclass
 
-from redlane.contexts.shell.grammar.words import TooComplex
+from redlane.contexts.shell.grammar.expansions import TooComplex
 
 __all__ = ["FOLLOWED", "LIGHT", "LITERAL", "STRICT", "UNBOUNDED", "Budget", "Limits"]
 

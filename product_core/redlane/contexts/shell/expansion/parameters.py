@@ -6,10 +6,12 @@ import re
 from redlane.contexts.shell.expansion.scope import Scope, Value
 from redlane.contexts.shell.grammar.syntax import Parameter
 
-__all__ = ["applied", "values_of"]
+__all__ = ["applied", "elements_of", "sum_of", "values_of"]
 
 _ROOTED = frozenset({"HOME", "PATH", "PWD", "OLDPWD", "SHELL", "BASH"})
 _SLICE = re.compile(r"\s*(-?\d+|\(-\d+\))(?:\s*:\s*(-?\d+))?\s*")
+_SUM = re.compile(r"\s*(-?[1-9]\d{0,8}|0)\s*(?:([-+*/%])\s*([1-9]\d{0,8}|0)\s*)?")
+_KEYED = re.compile(r"\[([^]]{1,9})\]\+?=")
 _MOST_PATTERN_WORK = 1_000_000
 _SPECIAL = {"IFS": " \t\n", "HOME": "~"}
 
@@ -67,6 +69,37 @@ def _taken(name: str, parameters: tuple[str, ...] | None) -> Value:
     if name == "#":
         return str(len(parameters))
     return parameters[int(name) - 1] if int(name) <= len(parameters) else ""
+
+
+def sum_of(expression: str) -> str | None:
+    """What an arithmetic expression of at most two numbers comes to."""
+    found = _SUM.fullmatch(expression)
+    if found is None:
+        return None
+    one, operator, other = int(found[1]), found[2], int(found[3] or 0)
+    if operator in ("/", "%"):
+        if not other:
+            return None
+        size = abs(one) // other if operator == "/" else abs(one) % other
+        return str(size if one >= 0 else -size)
+    if operator == "*":
+        return str(one * other)
+    return str(one - other if operator == "-" else one + other)
+
+
+def elements_of(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """The elements of an array that is written so: `(a [5]=b [key]=c)`, in order."""
+    placed: dict[int, str] = {}
+    following = 0
+    for field in fields:
+        found = _KEYED.match(field)
+        if found is None:
+            place, value = following, field
+        else:
+            place = int(found[1]) if found[1].isdecimal() else following
+            value = field[found.end() :]
+        placed[place], following = value, place + 1
+    return tuple(placed[place] for place in sorted(placed))
 
 
 def applied(part: Parameter, value: str, argument: str) -> Value:

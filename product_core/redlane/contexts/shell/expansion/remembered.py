@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from redlane.contexts.shell.expansion.disk import Disk
 from redlane.contexts.shell.expansion.scripts import ELF, MOST_SCRIPT_BYTES
-from redlane.contexts.shell.grammar.words import TooComplex
+from redlane.contexts.shell.grammar.expansions import TooComplex
 
 __all__ = ["Memory", "Seen", "WatchedDisk"]
 

@@ -8,7 +8,7 @@ from redlane.contexts.shell.expansion.disk import OWN_DISK, Disk
 from redlane.contexts.shell.expansion.limits import UNBOUNDED
 from redlane.contexts.shell.grammar.syntax import Group
 
-__all__ = ["NOTHING", "OutputTexts", "Scope", "Value", "added"]
+__all__ = ["ALL", "NOTHING", "OutputTexts", "Scope", "Value", "added"]
 
 Value = str | tuple[str, ...] | None
 """What a variable holds: text, the elements of an array, or something unknown."""
@@ -59,6 +59,10 @@ NOTHING = OutputTexts()
 """Of what nothing is known, or is to be."""
 
 
+ALL = "*"
+"""Among the names that are exported: all are."""
+
+
 @dataclass(slots=True)
 class Scope:
     """The state of one shell, as far as its text tells.
@@ -83,6 +87,8 @@ class Scope:
     files: dict[str, OutputTexts] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, dict[str, None]] = field(default_factory=dict)
+    exported: set[str] = field(default_factory=set)
     cwd: str | None = None
     moved: bool = False
     uncertain: int = 0
@@ -96,15 +102,24 @@ class Scope:
     is_script: bool = False
 
     def child(self, name: str, parameters: tuple[str, ...]) -> "Scope":
-        """The scope of a shell that is started from this one."""
+        """The scope of a shell that is started from this one.
+
+        It has the variables that are exported; others may be in the environment.
+        """
+        kept = ALL in self.exported
         return Scope(
-            dict(self.variables),
+            {
+                each: values if kept or each in self.exported else (*values, "")
+                for each, values in self.variables.items()
+            },
             (parameters,),
             name,
             dict(self.functions),
             self.files,
             self.origins,
             self.links,
+            {},
+            self.exported,
             self.cwd,
             self.moved,
             most_values=self.most_values,

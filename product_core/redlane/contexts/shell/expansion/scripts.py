@@ -11,7 +11,7 @@ from redlane.contexts.shell.expansion.disk import (
     Disk,
     UnreadableError,
 )
-from redlane.contexts.shell.grammar.words import TooComplex
+from redlane.contexts.shell.grammar.expansions import TooComplex
 
 __all__ = [
     "ELF",

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.here_documents import HereDocument
 from redlane.contexts.shell.grammar.syntax import (
     Group,
@@ -10,8 +11,10 @@ from redlane.contexts.shell.grammar.syntax import (
     Pipeline,
     Simple,
     Word,
+    joined,
+    parts_of,
 )
-from redlane.contexts.shell.grammar.words import TooComplex, WordReader
+from redlane.contexts.shell.grammar.words import WordReader
 
 __all__ = ["CLOSERS", "CompoundReader", "OpenCompound"]
 
@@ -25,6 +28,9 @@ CLOSERS = {
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _SPACE = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*)+")
+_NO_GLOB = re.compile(r"\([ \t]*\)")
+_ENDS = frozenset(" \t\n|&;<>()")
+_OPERATOR = re.compile(r"[;&|()]|[<>](?!\()")
 _IN = re.compile(r"i(?:\\\n)*n(?=[ \t\n;\\(#]|$)")
 _ALL_PARAMETERS = (Parameter("@", '"$@"', quoted=True),)
 _MOST_FRAMES = 200
@@ -48,6 +54,7 @@ class CompoundReader(WordReader):
         self._simple: Simple | None = None
         self._last: Group | None = None
         self._function = ""
+        self._in_test = False
         self._here: list[HereDocument] = []
 
     def _some_word(self) -> Word:
@@ -59,8 +66,37 @@ class CompoundReader(WordReader):
             return self.text[start]
         return word
 
+    def _globbed_word(self) -> Word:
+        """A word, and the extended globs in it: `@(a|b)`; `! (a)` and `f@()` are none.
+
+        Where a shell has none, that is an error.
+        """
+        start = self.pos
+        word = self._some_word()
+        while (
+            self.text.startswith("(", self.pos)
+            and self.text[self.pos - 1] in "@?+*!"
+            and self.text[start : self.pos] != "!"
+            and not (self.posix or self._in_test or _NO_GLOB.match(self.text, self.pos))
+        ):
+            end = self._matching(self.pos)
+            if end is None:
+                break
+            inside = self.inner(self.text[self.pos + 1 : end]).here_document()
+            self.pos = end + 1
+            more: Word = ""
+            if self.pos < len(self.text) and self.text[self.pos] not in _ENDS:
+                more = self._some_word()
+            word = joined(
+                (*parts_of(word), "(", *parts_of(inside), ")", *parts_of(more))
+            )
+        return word
+
     def _words_until(self, closer: str) -> list[Word]:
-        """The words up to and over `closer`, over line ends and comments."""
+        """The words up to and over `closer`, over line ends and comments.
+
+        At an operator bash leaves the line, and goes on with the next one.
+        """
         words: list[Word] = []
         while self.pos < len(self.text):
             space = _SPACE.match(self.text, self.pos)
@@ -69,8 +105,13 @@ class CompoundReader(WordReader):
             elif self.text[self.pos] == closer:
                 self.pos += 1
                 break
+            elif not self.posix and _OPERATOR.match(self.text, self.pos):
+                self.differs()
+                end = self.text.find("\n", self.pos)
+                self.pos = len(self.text) if end < 0 else end
+                break
             else:
-                words.append(self._some_word())
+                words.append(self._globbed_word())
         return words
 
     def _close_word(self, raw: str, closer: str) -> bool:

@@ -7,12 +7,19 @@ after it. Where that is in doubt, its lines count as commands as well.
 import re
 from dataclasses import dataclass
 
+from redlane.contexts.shell.grammar.ansi import decode_escapes
 from redlane.contexts.shell.grammar.syntax import Redirection
 from redlane.contexts.shell.grammar.words import WordReader
 
 __all__ = ["HereDocument", "read_bodies"]
 
 _QUOTING = re.compile(r"[\\'\"]")
+_QUOTED = re.compile(
+    r"""\\\n|\\(?P<escaped>.)|\$'(?P<ansi>(?:[^'\\]|\\.)*)'|'(?P<single>[^']*)'"""
+    r"""|\$?"(?P<double>(?:[^"\\]|\\.)*)\"""",
+    re.DOTALL,
+)
+_ESCAPED = re.compile(r'\\([$`"\\])|\\\n')
 _JOINED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _DOUBTFUL = re.compile(r"[$`\n]")
 
@@ -29,20 +36,34 @@ class HereDocument:
 def read_bodies(reader: WordReader, pending: list[HereDocument]) -> None:
     """Read the bodies that begin at the reader's place, in their order."""
     for each in pending:
-        literal = _QUOTING.search(each.delimiter) is not None
-        word = type(reader)(each.delimiter).word() if literal else each.delimiter
-        doubtful = not isinstance(word, str) or _DOUBTFUL.search(each.delimiter)
+        written = each.delimiter.replace("\\\n", "")
+        literal = _QUOTING.search(written) is not None
         start = reader.pos
-        lines, end = _lines(reader, str(word), each, literal=literal)
+        lines, end = _lines(reader, _without_quotes(written), each, literal=literal)
         body = "".join(lines)
         if literal:
             each.redirection.target = body
         else:
             each.redirection.target = reader.inner(body).here_document()
-        if end is None or doubtful:
+        if _DOUBTFUL.search(each.delimiter):
+            reader.differs()
+        if end is None or (reader.posix and _DOUBTFUL.search(each.delimiter)):
             reader.look_ahead(len(reader.text) - start)
         else:
             reader.pos = end
+
+
+def _without_quotes(delimiter: str) -> str:
+    """What ends the body: the word without its quotes, and with nothing expanded."""
+    return _QUOTED.sub(_unquoted, delimiter)
+
+
+def _unquoted(found: "re.Match[str]") -> str:
+    if found["ansi"] is not None:
+        return decode_escapes(found["ansi"])
+    if found["double"] is not None:
+        return _ESCAPED.sub(lambda each: each[1] or "", found["double"])
+    return found["escaped"] or found["single"] or ""
 
 
 def _lines(
@@ -59,6 +80,10 @@ def _lines(
             line = line.lstrip("\t")
         if (line if literal else _JOINED.sub(r"\1", line)).rstrip("\n") == delimiter:
             return lines, pos
+        if reader.is_in_substitution and line.startswith(delimiter) and ")" in line:
+            reader.differs()
+            if not reader.posix:  # to bash that ends the body as well
+                return lines, pos - len(line) + len(delimiter)
         lines.append(line)
     return lines, None
 

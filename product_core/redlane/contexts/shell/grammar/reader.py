@@ -39,6 +39,7 @@ _REDIRECTION = re.compile(
 _SEPARATOR = re.compile(r"&(?:\\\n)*&|\|(?:\\\n)*[|&]|;(?:\\\n)*;?&?|[&|\n]")
 _COPROCESS_NAME = re.compile(r"\s+[A-Za-z_]\w*(?=\s+[({]|\s+(?:if|for|while|until)\s)")
 _DEFINITION = re.compile(r"[ \t]*\([ \t]*\)")
+_TEST = frozenset({"[[", "]]"})
 _OPENERS = frozenset({"if", "while", "until", "{"})
 _NAMED_OPENERS = frozenset({"for", "select"})
 _SKIPPED = frozenset({"then", "else", "elif", "do", "!"})
@@ -117,6 +118,7 @@ class CommandReader(CompoundReader):
     def commands(self, closer: str = "") -> list[Pipeline]:
         """Read commands up to and over `closer`; without one, the whole text."""
         saved = (self._frames, self._simple, self._last, self._function, self._here)
+        in_test, self._in_test = self._in_test, False
         bottom = OpenCompound(Group(""))
         self._frames, self._simple, self._last = [bottom], None, None
         self._function, self._here = "", []
@@ -129,6 +131,7 @@ class CommandReader(CompoundReader):
         self._end_pipeline(conditional=False)
         unread = self._here
         self._frames, self._simple, self._last, self._function, self._here = saved
+        self._in_test = in_test
         if unread:
             self.differs()
         if self.posix:  # there a body may begin after the substitution around it
@@ -239,12 +242,14 @@ class CommandReader(CompoundReader):
                 self._assign(assignment)
                 return False
             start = self.pos
-            word = self._some_word()
+            word = self._globbed_word()
             raw = self.text[start : self.pos]
             if "\\\n" in raw:
                 raw = raw.replace("\\\n", "")
             if raw in _RESERVED and simple is None:
                 return self._reserved(raw, closer)
+            if raw in _TEST and simple is None and not self.posix:
+                self._in_test = raw == "[["
             definition = _DEFINITION.match(self.text, self.pos)
             if definition and isinstance(word, str):
                 self.pos = definition.end()
@@ -259,8 +264,18 @@ class CommandReader(CompoundReader):
         elif _ASSIGNMENT.match(self.text, self.pos):
             self._argument(simple)
         else:
-            simple.words.append(self._some_word())
+            start = self.pos
+            simple.words.append(self._globbed_word())
+            if self._in_test:
+                self._after_operand(simple, self.text[start : self.pos])
         return False
+
+    def _after_operand(self, simple: Simple, raw: str) -> None:
+        """Read the operand of `=~` in `[[ … ]]`; see where that ends."""
+        self._in_test = raw != "]]"
+        if raw == "=~":
+            self._skip_blank()
+            simple.words.append(self.regexp())
 
     def _argument(self, simple: Simple) -> None:
         """Read an argument like `name=word`, for declare also `name=(words)`."""

@@ -1,5 +1,6 @@
 """What the reader of a shell text finds: words, commands, groups, pipelines."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -118,3 +119,29 @@ class Pipeline:
     stages: list[Simple | Group] = field(default_factory=list)
     conditional: bool = False
     background: bool = False
+
+
+def parts_of(word: Word) -> tuple[Part, ...]:
+    """The parts of a word, one where all of it is known."""
+    return (word,) if isinstance(word, str) else word
+
+
+def joined(given: Iterable[Part]) -> Word:
+    """The parts as one word: a string if nothing in it needs to be expanded."""
+    parts = list(given)
+    braces = Brace.OPEN in parts and Brace.CLOSE in parts
+    whole: list[Part] = []
+    for part in parts:
+        if isinstance(part, str) and (not braces or not isinstance(part, Brace)):
+            text = str(part)
+            if whole and type(whole[-1]) is str:
+                whole[-1] += text
+            else:
+                whole.append(text)
+        else:
+            whole.append(part)
+    if not whole:
+        return ""
+    if len(whole) == 1 and type(whole[0]) is str:
+        return whole[0]
+    return tuple(whole)

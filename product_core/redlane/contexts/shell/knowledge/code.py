@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from redlane.contexts.shell.expansion.scope import OutputTexts
 from redlane.contexts.shell.grammar.ansi import decode_escapes
-from redlane.contexts.shell.grammar.words import TooComplex
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.knowledge.inner import Code, Inner, Text, Words
+from redlane.contexts.shell.knowledge.little_languages import commands_in_tcl
 
 __all__ = [
     "commands_in_code",
@@ -29,7 +30,7 @@ _INTERPRETERS = (
     (re.compile(r"(?:node|nodejs|bun|deno|tsx|ts-node)"), "node", "ep"),
     (re.compile(r"php[0-9.]*"), "php", "rBE"),
     (re.compile(r"(?:lua[0-9.]*|luajit)"), "lua", "e"),
-    (re.compile(r"(?:tclsh|wish|expect)[0-9.]*"), "tcl", ""),
+    (re.compile(r"(?:tclsh|wish|expect)[0-9.]*"), "tcl", "c"),
     (re.compile(r"(?:emacs|osascript|rscript|julia|guile|scheme)"), "other", "e"),
 )
 _LONG = frozenset({"--eval", "--print", "--execute", "eval"})
@@ -116,6 +117,8 @@ def commands_in_code(code: Code) -> Iterable[Inner]:
 def _calls_by_form(code: Code) -> Iterable[Inner]:
     """Calls of what is worked out, and quotes that are calls."""
     text = code.text
+    if code.language == "tcl":
+        yield from commands_in_tcl(text)
     if _DYNAMIC.search(text):
         yield from _literals(text)
     if code.language == "perl":

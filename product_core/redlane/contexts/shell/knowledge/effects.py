@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from redlane.contexts.shell.expansion.scope import OutputTexts, Scope, added
+from redlane.contexts.shell.expansion.scope import ALL, OutputTexts, Scope, added
+from redlane.contexts.shell.knowledge.known import known_directory
 from redlane.contexts.shell.knowledge.output import known_output
 
 __all__ = ["MOVES", "WRITERS", "apply_effect", "is_unsure"]
@@ -31,6 +32,7 @@ _DECLARES = frozenset({"declare", "typeset", "local"})
 _CHANGES = re.compile(r"[-+]\w*[nluci]")
 """Options by which a variable stands for another, or has its values changed."""
 
+_OTHER_INPUT = re.compile(r"-[a-z]*u")
 _OUTPUT_OPTIONS = frozenset({"-o", "-O", "--output", "--output-document"})
 
 Effect = Callable[[Sequence[str], Scope, OutputTexts], None]
@@ -57,7 +59,7 @@ def _change_directory(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None
     if len(operands) != 1 or operands[0].startswith("$") or "-" in argv:
         return
     known = scope.cwd or operands[0].startswith(("/", "~"))
-    place = scope.place(operands[0])
+    place = scope.place(known_directory(operands[0]))
     scope.cwd = place if known and len(place) <= _LONGEST_PATH else None
     scope.moved = True
 
@@ -65,6 +67,8 @@ def _change_directory(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None
 def _set(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
     """New positional parameters, behind `--` or behind the last option."""
     words = iter(argv[1:])
+    if "allexport" in argv or any(re.match("-[a-z]*a", each) for each in argv[1:]):
+        scope.exported.add(ALL)
     rest: tuple[str, ...] = ()
     for word in words:
         if word == "--":
@@ -97,6 +101,7 @@ def _declare(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
     Without a value a local variable may be unset. Outside of a function `local` fails.
     """
     options = {letter for each in argv[1:] if each[:1] == "-" for letter in each[1:]}
+    exports = argv[0] == "export" or "x" in options
     is_local = argv[0] == "local" or (scope.uncertain and argv[0] in _LOCALS)
     scope.uncertain += argv[0] == "local"
     for word in argv[1:]:
@@ -104,6 +109,8 @@ def _declare(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
         name = left.removesuffix("+")
         if not _NAME.fullmatch(name):
             continue
+        if exports:
+            scope.exported.add(name)
         if sign and "n" in options:
             scope.references[name] = value
         elif sign and name != left:
@@ -123,6 +130,13 @@ def _unset(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
             scope.assign(name, (None, *scope.values(name)) if bracket else (None,))
 
 
+def _alias(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
+    for word in argv[1:]:
+        name, sign, value = word.partition("=")
+        if sign:
+            scope.aliases.setdefault(name, {})[value] = None
+
+
 def _getopts(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
     for name in (*argv[2:3], "OPTARG"):
         scope.assign(name, (None,))
@@ -138,7 +152,10 @@ def _read(argv: Sequence[str], scope: Scope, stdin: OutputTexts) -> None:
         for line in lines:
             rest = line.split(None, place)
             values += [rest[place], *rest[place].split()[:1]] if rest[place:] else [""]
-        scope.assign(name, tuple(values) or (None,))
+        is_elsewhere = any(_OTHER_INPUT.match(each) for each in argv[1:])
+        scope.assign(
+            name, (*values, None) if is_elsewhere or not values else tuple(values)
+        )
 
 
 def _printf(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
@@ -201,6 +218,7 @@ def _download(argv: Sequence[str], scope: Scope, _: OutputTexts) -> None:
 
 _EFFECTS: Mapping[str, Effect] = MappingProxyType(
     {
+        "alias": _alias,
         "cd": _change_directory,
         "pushd": _change_directory,
         "set": _set,

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 __all__ = ["Framed", "unframed"]
 
-_FILE = rb"[^\s'\"$`;&|<>()\\]+"
+_FILE = rb"/[A-Za-z0-9_./-]+"
+"""A whole path: the command in the frame may change the directory."""
+
 _FRAMES = tuple(
     re.compile(each, re.DOTALL)
     for each in (

@@ -49,6 +49,9 @@ class Code:
     text: str
 
 
+_SHORTEST = len("--xx")
+"""Long options may be abbreviated: so much of them is taken for one."""
+
 Inner = Words | Text | File | Code
 Unwrap = Callable[[Sequence[str], OutputTexts], Iterable[Inner]]
 """From a command's words and its input to what it runs."""
@@ -61,8 +64,11 @@ def option_values(arguments: Sequence[str], options: Iterable[str]) -> list[str]
         if argument[:1] not in ("-", "+"):
             continue
         for option in options:
+            name, sign, value = argument.partition("=")
             if argument == option:
                 found += arguments[place + 1 : place + 2]
+            elif len(name) >= _SHORTEST and option.startswith(name) and name != option:
+                found += [value] if sign else arguments[place + 1 : place + 2]
             elif not argument.startswith(option):
                 continue
             elif len(option) == len("-x"):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from posixpath import normpath
 
-__all__ = ["is_odd", "spellings"]
+__all__ = ["ANY_PROGRAM", "is_odd", "known_directory", "spellings"]
 
 _COMMANDS = (
     "rm",
@@ -150,10 +150,29 @@ _PATHS = (
     "~/.redlane/policies",
     ".env",
 )
-_GLOB = re.compile(r"[*?\[]")
+ANY_PROGRAM = (
+    *("rm", "mv", "cp", "cat", "chmod", "chown", "dd", "find", "ln", "curl", "wget"),
+    *("nc", "ssh", "scp", "rsync", "git", "docker", "kubectl", "sudo", "bash"),
+)
+"""What a command whose name cannot be told is judged as."""
+
+_EXTENDED = re.compile(r"[@?+*!]\(([^()]*)\)")
+_CLASSES = {
+    "lower": "a-z",
+    "upper": "A-Z",
+    "alpha": "A-Za-z",
+    "alnum": "A-Za-z0-9",
+    "digit": "0-9",
+    "punct": "._-",
+    "graph": "!-~",
+    "print": " -~",
+    "word": "A-Za-z0-9_",
+}
+_MOST_EXTENDED = 4
+_GLOB = re.compile(r"[*?\[]|[@+!]\(")
 _CROOKED = re.compile(r"(?<!:)//|/\.{1,2}(?:/|$)")
 _SET_OFF = re.compile(r"\[[^]]*\]|[*?]")
-_ODD = re.compile(r"[/*?\[]")
+_ODD = re.compile(r"[/*?\[(]")
 _MOST = 32
 _LONGEST_PATH = 1024
 
@@ -177,7 +196,7 @@ def spellings(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
         yield (names[-1], *rest)
     if _is_glob(name):
         pattern = names[-1]
-        found = [each for each in _COMMANDS if fnmatchcase(each, pattern)]
+        found = [each for each in _COMMANDS if _matches(each, pattern)]
         yield from ((each, *rest) for each in found[:_MOST])
         names = found or names
     command = names[-1]
@@ -198,8 +217,45 @@ def _globbed(command: str, rest: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
         if "/" not in word or not _is_glob(word) or not _SET_OFF.sub("", word):
             continue
         for path in _PATHS:
-            if fnmatchcase(path, word) and path.count("/") == word.count("/"):
+            if path.count("/") == word.count("/") and _matches(path, word):
                 yield (command, *rest[:place], path, *rest[place + 1 :])
+
+
+def known_directory(word: str) -> str:
+    """The well-known directory that a glob may stand for; any other word is itself."""
+    if not _is_glob(word):
+        return word
+    wanted = word.rstrip("/")
+    for path in _PATHS:
+        if path.count("/") == wanted.count("/") and _matches(path, wanted):
+            return path
+    return word
+
+
+def _matches(path: str, glob: str) -> bool:
+    """Whether a glob fits, with bash's classes and extended globs."""
+    return any(fnmatchcase(path, each) for each in _simple_globs(glob))
+
+
+def _simple_globs(glob: str) -> list[str]:
+    """Globs without classes and alternatives that together mean the same, or more."""
+    for name, members in _CLASSES.items():
+        glob = glob.replace(f"[:{name}:]", members)
+    found = [glob.replace("[^", "[!")]
+    for _ in range(_MOST_EXTENDED):
+        first = _EXTENDED.search(found[0])
+        if first is None:
+            return found
+        kind = first[0][0]
+        choices = first[1].split("|") if kind != "!" else ["*"]
+        if kind in "?*":
+            choices.append("")
+        if kind in "+*":
+            choices.append("*")
+        found = [each.replace(first[0], one) for each in found for one in choices]
+        if len(found) > _MOST:
+            break
+    return [_EXTENDED.sub("*", each) for each in found[:_MOST]]
 
 
 def _straight(word: str) -> str:

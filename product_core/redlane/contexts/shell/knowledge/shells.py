@@ -1,7 +1,7 @@
 """Shells, and commands that hand a command string or their input to one."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from redlane.contexts.shell.expansion.scope import OutputTexts
 from redlane.contexts.shell.knowledge.inner import (
@@ -23,6 +23,7 @@ __all__ = [
     "unwrap_input",
     "unwrap_parallel",
     "unwrap_remote",
+    "unwrap_sg",
     "unwrap_shell",
     "unwrap_source",
     "unwrap_string_option",
@@ -147,6 +148,13 @@ def unwrap_su(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
         yield from (Text(text, ("sh",)) for text in stdin.texts())
 
 
+def unwrap_sg(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
+    """`sg GROUP [-c] COMMAND`: the command is one word, or the words behind it."""
+    words = [each for each in argv[1:] if each not in ("-", "-c", "-l")]
+    if len(words) > 1:
+        yield Text(" ".join(words[1:]), ("sh",))
+
+
 def _string_options(argv: Sequence[str]) -> list[str]:
     """The values of `-c`, also at the end of a cluster, and of `--command`."""
     found = option_values(argv[1:], ("--command", "--session-command"))
@@ -208,12 +216,30 @@ def unwrap_xargs(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
         yield each
         for text in stdin.texts():
             by_nul = any(word in ("-0", "--null", "-d") for word in argv)
-            words = tuple(text.split("\0") if by_nul else text.split())
+            words = tuple(text.split("\0") if by_nul else _unquoted(text))
             if any(mark in word for word in each.argv):
-                filled = (word.replace(mark, text.strip()) for word in each.argv)
-                yield Words(tuple(filled))
-            else:
-                yield Words((*each.argv, *words))
+                for line in dict.fromkeys((text.strip(), *text.splitlines())):
+                    filled = (word.replace(mark, line.strip()) for word in each.argv)
+                    yield Words(tuple(filled))
+                continue
+            yield Words((*each.argv, *words))
+            if any(_FEW_AT_ONCE.match(word) for word in argv):
+                yield from (Words((*each.argv, word)) for word in words)
+
+
+_FEW_AT_ONCE = re.compile("-[nL]|--max-(?:args|lines)")
+_QUOTED_WORD = re.compile(
+    r"""(?:\\.|'[^'\n]*'|"[^"\n]*"|[^\s'"\\]|['"\\])+""", re.DOTALL
+)
+_QUOTING = re.compile(r"""\\(.)|'([^'\n]*)'|"([^"\n]*)\"""", re.DOTALL)
+
+
+def _unquoted(text: str) -> Iterator[str]:
+    """The words of an input as xargs takes them: quotes and backslashes are its own."""
+    for found in _QUOTED_WORD.finditer(text):
+        if re.search("['\"]", _QUOTING.sub("", found[0])):
+            return  # it ends there, with an error
+        yield _QUOTING.sub(lambda each: next(filter(None, each.groups()), ""), found[0])
 
 
 def unwrap_parallel(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:

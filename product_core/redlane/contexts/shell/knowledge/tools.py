@@ -17,6 +17,7 @@ from redlane.contexts.shell.knowledge.wrappers import Prefix, commands_after
 
 __all__ = [
     "OPTION_STRINGS",
+    "unwrap_bind",
     "unwrap_container",
     "unwrap_crontab",
     "unwrap_editor",
@@ -69,7 +70,6 @@ OPTION_STRINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "npx": ("-c", "--call"),
         "rpm": ("--pipe",),
         "xterm": ("-e",),
-        "expect": ("-c",),
         "apt-get": ("-o",),
         "apt": ("-o",),
         "dpkg": ("--pre-invoke", "--post-invoke"),
@@ -259,7 +259,7 @@ def unwrap_editor(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
         found = re.match(
             r"(?s)\s*:?\s*(?:silent!?\s+)?"
             r"(?:!|\\!|\.(?:shell|system)\s|shell\s|platform shell\s|r\s*!"
-            r"|call system\(|pipe .*?\|)"
+            r"|call system\(|pipe .*?\||\.(?:once|output|o|excel)\s[^|]*\|)"
             r"\s*[\"']?(.+)",
             script,
         )
@@ -268,8 +268,17 @@ def unwrap_editor(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
             yield Text(found[1], ("sh",))
 
 
+def unwrap_bind(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
+    """`bind -x '"KEYS": COMMAND'`: what the shell runs when these are typed."""
+    for value in option_values(argv[1:], ("-x",)):
+        yield Text(value.rpartition('":')[2], later=True)
+
+
 def unwrap_make(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
     """Recipes given by `--eval` or on the input."""
+    for word in argv[1:]:
+        if word.startswith("SHELL="):
+            yield Text(word.partition("=")[2], ("sh",))
     texts = list(option_values(argv[1:], ("--eval", "-E")))
     if "-" in argv or "-f-" in argv or "/dev/stdin" in argv:
         texts += stdin.texts()

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from redlane.contexts.shell.knowledge import (
     code,
+    little_languages,
     shells,
     tools,
     variables,
@@ -53,6 +54,13 @@ _UNWRAPPERS: Mapping[str, Unwrap] = MappingProxyType(
             ("export", "declare", "typeset", "readonly", "local"),
             variables.unwrap_declaration,
         ),
+        **dict.fromkeys(
+            little_languages.LITTLE_LANGUAGES, little_languages.unwrap_little_language
+        ),
+        **dict.fromkeys(("sg", "newgrp"), shells.unwrap_sg),
+        "capsh": wrappers.unwrap_capsh,
+        "perf": wrappers.unwrap_perf,
+        "bind": tools.unwrap_bind,
         "sed": code.unwrap_sed,
         "eval": shells.unwrap_eval,
         "trap": shells.unwrap_trap,

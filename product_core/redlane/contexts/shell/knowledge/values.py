@@ -6,8 +6,8 @@ of a variable's value: `x='a[$(command)]'; ((x))`. `${x@P}` and `BASH_ENV` do th
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.syntax import Word
-from redlane.contexts.shell.grammar.words import TooComplex
 from redlane.contexts.shell.knowledge.inner import Text
 
 __all__ = ["commands_in_values", "evaluates"]
@@ -15,6 +15,7 @@ __all__ = ["commands_in_values", "evaluates"]
 _EVALUATES = frozenset(
     (
         *("let", "test", "[", "[[", "unset", "read", "mapfile", "readarray", "wait"),
+        "set",
         *("declare", "typeset", "local", "readonly", "export", "env", "compgen"),
     )
 )

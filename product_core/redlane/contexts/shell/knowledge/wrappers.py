@@ -3,16 +3,24 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import join, quote
 from types import MappingProxyType
 
 from redlane.contexts.shell.expansion.scope import OutputTexts
-from redlane.contexts.shell.knowledge.inner import Inner, Text, Words
+from redlane.contexts.shell.knowledge.inner import (
+    Inner,
+    Text,
+    Words,
+    option_values,
+)
 
 __all__ = [
     "Prefix",
     "after_dashes",
     "prefixed",
+    "unwrap_capsh",
     "unwrap_env",
+    "unwrap_perf",
     "unwrap_prefix",
     "unwrap_redlane",
 ]
@@ -58,6 +66,7 @@ _PREFIXES: Mapping[str, Prefix] = MappingProxyType(
         "runcon": _prefix("trul", "type user role range", 1),
         "env": _prefix("uCS", "unset chdir split-string", assignments=True),
         "nohup": _prefix(),
+        "ssh-agent": _prefix("aEOPt"),
         "setsid": _prefix(),
         "builtin": _prefix(),
         "exec": _prefix("a"),
@@ -270,6 +279,26 @@ def unwrap_env(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
             yield Text(f"{word[string.end() :]} {rest}")
             return
     yield from unwrap_prefix(argv, stdin)
+    for directory in option_values(argv[1:], ("-C", "--chdir")):
+        for inner in unwrap_prefix(argv, stdin):
+            if isinstance(inner, Words):
+                yield Text(f"cd {quote(directory)} && {join(inner.argv)}", ("sh",))
+
+
+def unwrap_capsh(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
+    """`capsh -- …` and `capsh == …`: the words are a shell's."""
+    for mark in ("--", "=="):
+        if mark in argv:
+            yield Words(("bash", *argv[argv.index(mark) + 1 :]))
+
+
+def unwrap_perf(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
+    """`perf stat` and its like: the command behind the options."""
+    if len(argv) > 1:
+        long = frozenset(
+            ["event", "output", "count", "freq", "cpu", "cgroup", "repeat", "delay"]
+        )
+        yield from commands_after(argv[1:], Prefix("eocFCGrDIjxmgptu", long))
 
 
 def unwrap_redlane(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
