@@ -250,9 +250,8 @@ def test_a_project_is_forgotten_by_its_name_or_directory(
 
 
 def test_what_is_damaged_can_be_forgotten(home: PolicyHome, tmp_path: Path) -> None:
-    file = home.write("projects/shop.json", b"{")
+    file = home.write("projects/shop.json", {"version": 1})
     with pytest.raises(LoadError, match="redlane trust --revoke shop removes it"):
-        home.write("projects/shop.json", {"version": 1})
         list(projects_of(home.paths))
     carry_out(forgetting("shop", tmp_path, home.paths), home.paths)
     assert not file.exists()

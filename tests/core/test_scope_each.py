@@ -202,13 +202,13 @@ def test_it_is_the_command_that_an_agent_was_given_that_counts(
     [
         "source /s.sh 2>/dev/null || true && eval '{}' < /dev/null && pwd -P >| keys",
         "source s.sh 2>/dev/null || true && eval '{}' < /dev/null && pwd -P >| /t",
-        "shopt -u nullglob; _bgpids_file=keys\n(\n"
-        "  trap 'jobs -p > \"$_bgpids_file\"' EXIT\n{}\n)\n__code=$?\nexit $__code",
+        AGENTS["Gemini CLI"].replace("/tmp/g/bgpids.tmp", "keys"),
     ],
 )
 def test_files_of_a_frame_do_not_depend_on_where_the_command_goes(
     home: PolicyHome, frame: str
 ) -> None:
+    frame = frame.replace("{command}", "{}")
     found = verdict(home, frame.format("cd ~/.ssh"), regex("cd", "^cd", **EACH))
     assert found.decision == "BLOCK"
 

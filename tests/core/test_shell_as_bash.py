@@ -123,3 +123,20 @@ def test_a_program_that_is_not_known_is_each_that_it_may_be(text: str) -> None:
     rest = text.partition(" ")[2]
     may_be_any = not text.startswith(("$(npm bin)/", "$ "))
     assert (f"rm {rest}" in forms) is may_be_any
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('eval "$COMMANDS"', "eval $COMMANDS"),
+        ('eval "$(cat steps)"', "eval $(cat steps)"),
+        ("while read line; do $line; done < steps", "$line"),
+        ("eval 'echo $HOME'", None),
+        ('"$PYTHON"', None),
+        ("$MAKE all", None),
+    ],
+)
+def test_what_only_its_run_tells_is_told(text: str, told: str | None) -> None:
+    found = [each for each in views(text) if each.startswith("# runs what only")]
+    assert bool(found) is (told is not None)
+    assert told is None or f"# runs what only its run tells: {told}" in found

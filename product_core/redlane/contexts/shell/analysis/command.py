@@ -14,6 +14,7 @@ from redlane.contexts.shell.analysis.files import (
 from redlane.contexts.shell.analysis.forms import placed_forms, plain_form
 from redlane.contexts.shell.analysis.redirections import UNKNOWN, Redirections
 from redlane.contexts.shell.analysis.started_scripts import started_scripts
+from redlane.contexts.shell.analysis.unknown import runs_unknown
 from redlane.contexts.shell.analysis.walker import Walker
 from redlane.contexts.shell.expansion.fields import Expander, Fields
 from redlane.contexts.shell.expansion.parameters import elements_of
@@ -111,8 +112,14 @@ class Command:
         return output, form
 
     def _note_unknown(self) -> None:
-        if self._expander is not None:
-            self._walker.note_unknown(self._expander.unknown)
+        if self._expander is None:
+            return
+        walker, unknown = self._walker, self._expander.unknown
+        walker.note_unknown(unknown)
+        if unknown and self._simple.words and walker.limits.guesses:
+            told = runs_unknown(self._simple, unknown)
+            if told is not None:
+                walker.findings.command(told)
 
     def _as_program(self, argv: Fields) -> Fields:
         """`enable -f FILE NAME` in a script runs code of a file, as `FILE NAME` does.
