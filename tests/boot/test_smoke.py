@@ -78,7 +78,7 @@ def set_up(machine: Machine) -> None:
         machine.write(f"/srv/{program}", text)
     machine.write(FILE, "a secret\n")
     settings = json.loads(machine.read("/etc/redlane/settings.json"))
-    settings["system"] = {"user_roles": ["smoke", "held"]}
+    settings["system"] = {"user_roles": ["smoke", "held", "shop/web"]}
     write(machine, "settings.json", settings)
     write_policies(machine, POLICIES)
     write(machine, "roles/smoke.json", {"name": "smoke", "policies": [*POLICIES]})
@@ -165,6 +165,22 @@ def test_upgraded_version_judges(
     assert machine.read("/etc/redlane/settings.json") == settings
     assert hub(machine, "/api/v1/login", ADA).status == 200
     judges_every_context(machine, origin)
+
+
+def test_policies_of_a_project_count_once_they_are_trusted(machine: Machine) -> None:
+    policy = {**NEW, "id": "no-word", "action": "Block"}
+    role = {"name": "web", "extends": "smoke", "policies": ["no-word"]}
+    machine.write("/srv/shop/.redlane/policies/p.json", json.dumps(policy))
+    machine.write("/srv/shop/.redlane/roles/r.json", json.dumps(role))
+    runs = f"cd /srv/shop && redlane run -- sh -c 'echo {NEW['pattern']}'"
+    done = machine.run(("sh", "-c", runs), user="ada", check=False)
+    assert "/srv/shop/.redlane is not trusted" in done.stderr
+    trust = ("redlane", "trust", "--system", "--yes", "/srv/shop")
+    assert "+ shop/no-word: Block" in machine.run(trust).stdout
+    done = machine.run(("sh", "-c", runs), user="ada", check=False)
+    assert (done.returncode, "shop/no-word" in done.stderr) == (REFUSED, True), done
+    machine.run((*trust, "--revoke"))
+    machine.run("test ! -e /etc/redlane/projects/shop.json")
 
 
 def shared(machine: Machine, *words: str, stdin: str = "") -> str:
