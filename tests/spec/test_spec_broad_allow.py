@@ -54,7 +54,8 @@ def test_config_check_warns_of_a_broad_allow(checked: Checked, name: str) -> Non
 
 @pytest.mark.parametrize("name", NARROW)
 def test_config_check_does_not_warn_of_others(checked: Checked, name: str) -> None:
-    assert not checked.warnings_in(f"{name}.json")
+    warnings = checked.warnings_in(f"{name}.json")
+    assert not [each for each in warnings if "everything" in each["message"]]
     assert not checked.errors_in(f"{name}.json")
 
 

@@ -25,6 +25,7 @@ __all__ = ["findings_of_allows"]
 _BESIDE = b"; rm -rf ~"
 """What nobody means to allow beside a command."""
 
+_BEFORE = b"echo 1; "
 _ROLE = "allows"
 
 
@@ -60,18 +61,17 @@ def _is_pattern(policy: Policy, ruleset: RuleSet) -> bool:
 def _beside(
     policy: Policy, cases: Iterable[Case], ruleset: RuleSet
 ) -> Iterator[Finding]:
-    """A warning if another command may stand beside what the policy matches."""
+    """A warning if the policy fits how a text begins, and another command follows."""
     rules = alone(policy, ruleset.match_types)
     if _allowing(rules, Context.SHELL, _BESIDE):
         return  # it matches everything, which is told anyway
     examples = [each.content for each in cases if each.context is Context.SHELL]
-    pattern = policy.pattern or ""
-    examples.append(
-        (pattern if policy.type == "Simple" else example_of(pattern)).encode()
-    )
+    examples.append(example_of(policy.pattern or "").encode())
     for example in examples:
         text = example + _BESIDE
-        if example.strip() and _allowing(rules, Context.SHELL, text):
+        if not example.strip() or _allowing(rules, Context.SHELL, _BEFORE + example):
+            continue  # it is about a text, wherever that stands
+        if _allowing(rules, Context.SHELL, text):
             yield _warning(
                 policy,
                 f"it allows whatever stands beside a command that it matches, such as "

@@ -41,14 +41,18 @@ from redlane.contexts.shell.knowledge.effects import (
 from redlane.contexts.shell.knowledge.known import ANY_PROGRAM, is_odd, spellings
 from redlane.contexts.shell.knowledge.output import is_exact, known_output
 from redlane.contexts.shell.knowledge.unwrap import unwrapper
-from redlane.contexts.shell.knowledge.values import commands_in_values, evaluates
+from redlane.contexts.shell.knowledge.values import (
+    commands_in_values,
+    evaluates,
+    is_worked_out,
+)
 from redlane.contexts.shell.knowledge.variables import unwrap_assignment
 from redlane.contexts.shell.knowledge.written import written_programs
 
 __all__ = ["Command"]
 
 _PRINTERS = frozenset({"echo", "printf", "test", "[", ":"})
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\[[^]]*\])?(\+?)=")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(\[.*?\])?(\+?)=", re.DOTALL)
 _EVALUATED = re.compile(r"\{?[A-Za-z_]\w*\[.*(?:\$\(|`)", re.DOTALL)
 """A variable's name, or a descriptor's, with commands in its subscript."""
 
@@ -64,14 +68,8 @@ class Command:
     """A simple command in its scope, with the input that is known."""
 
     __slots__ = (
-        "_cache",
-        "_expander",
-        "_is_sure",
-        "_prints_too_much",
-        "_scope",
-        "_simple",
-        "_stdin",
-        "_walker",
+        *("_cache", "_expander", "_is_sure", "_prints_too_much"),
+        *("_scope", "_simple", "_stdin", "_walker"),
     )
 
     def __init__(
@@ -98,7 +96,10 @@ class Command:
             self._note_unknown()
             return written, ""
         output, form = NOTHING, ""
-        self._leading_substitution(simple.words[0])
+        word = simple.words[0]
+        if isinstance(word, tuple) and isinstance(word[0], Substitution):
+            # What it prints is run.
+            self._walker.run_output(word[0], self._scope, self._stdin)
         if evaluates(simple.words):
             texts = (*simple.words, *(each.target for each in simple.redirections))
             self._run_values(texts)
@@ -211,6 +212,7 @@ class Command:
         for each in self._simple.redirections:
             if each.descriptor.startswith("{"):
                 self._walker.findings.assigned[each.descriptor.strip("{}")] = None
+            before = self._stdin
             if each.operator in _HERE:
                 texts = self._texts(each.target)
                 self._walker.findings.effects |= {f"<< {one}": None for one in texts}
@@ -221,6 +223,10 @@ class Command:
             elif each.operator in _INPUTS:
                 texts = self._texts(each.target)
                 self._stdin = file_stream(texts, self._walker, self._scope)
+            elif each.operator == "<&" and isinstance(each.target, str):
+                self._stdin = self._scope.streams.get(each.target, self._stdin)
+            if self._stdin is not before and self._simple.words == ["exec"]:
+                self._scope.streams[each.descriptor or "0"] = self._stdin
         return self._stdin
 
     def written(self, output: OutputTexts, form: str) -> OutputTexts:
@@ -288,11 +294,6 @@ class Command:
             self._cache[id(part)] = known
         return known
 
-    def _leading_substitution(self, word: Word) -> None:
-        """What a substitution at the place of the command prints is run."""
-        if isinstance(word, tuple) and isinstance(word[0], Substitution):
-            self._walker.run_output(word[0], self._scope, self._stdin)
-
     def _assign(self) -> str:
         """Put the assignments into the scope; their normal form."""
         shown = []
@@ -303,7 +304,7 @@ class Command:
                 each.value if isinstance(each.value, list) else (each.value,)
             )
             sign = "+=" if each.appends else "="
-            if _is_worked_out(each.name):
+            if is_worked_out(each.name):
                 self._walker.note_open()
             self._walker.findings.assigned[each.name.partition("[")[0]] = None
             for text, value in values:
@@ -386,12 +387,6 @@ class Command:
             output = OutputTexts(_too_much)
         output.words = (*argv, *self._stdin.words)[:_MOST_WORDS]
         return output
-
-
-def _is_worked_out(name: str) -> bool:
-    """Whether the subscript of a variable's name is more than a number or a word."""
-    _, bracket, subscript = name.partition("[")
-    return bool(bracket) and not subscript.removesuffix("]").isalnum()
 
 
 def _is_unknown(word: str) -> bool:

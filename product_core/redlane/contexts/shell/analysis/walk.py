@@ -130,6 +130,8 @@ class Analysis:
         place = scope.cwd, scope.moved
         scope.uncertain += is_forked
         for stage in pipeline.stages:
+            if stdin is NOTHING:
+                stdin = scope.streams.get("0", stdin)
             if isinstance(stage, Simple):
                 stdin, form = Command(self, stage, scope, stdin).run()
                 forms.append(form)

@@ -89,6 +89,7 @@ class Scope:
     links: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, dict[str, None]] = field(default_factory=dict)
     exported: set[str] = field(default_factory=set)
+    streams: "dict[str, OutputTexts]" = field(default_factory=dict)
     cwd: str | None = None
     moved: bool = False
     uncertain: int = 0
@@ -120,6 +121,7 @@ class Scope:
             self.links,
             {},
             self.exported,
+            dict(self.streams),
             self.cwd,
             self.moved,
             most_values=self.most_values,

@@ -31,6 +31,7 @@ _SPACE = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*)+")
 _NO_GLOB = re.compile(r"\([ \t]*\)")
 _ENDS = frozenset(" \t\n|&;<>()")
 _OPERATOR = re.compile(r"[;&|()]|[<>](?!\()")
+_END_OF_VALUES = frozenset(["", "\n", ";", "&", "|", ")", "#"])
 _IN = re.compile(r"i(?:\\\n)*n(?=[ \t\n;\\(#]|$)")
 _ALL_PARAMETERS = (Parameter("@", '"$@"', quoted=True),)
 _MOST_FRAMES = 200
@@ -147,7 +148,7 @@ class CompoundReader(WordReader):
         words: list[Word] = []
         while self.pos < len(self.text):
             self._skip_blank()
-            if self.text[self.pos : self.pos + 1] in ("", "\n", ";", "&", "|", ")"):
+            if self.text[self.pos : self.pos + 1] in _END_OF_VALUES:
                 break
             words.append(self._some_word())
         return words

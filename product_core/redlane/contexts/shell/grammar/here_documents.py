@@ -39,18 +39,29 @@ def read_bodies(reader: WordReader, pending: list[HereDocument]) -> None:
         written = each.delimiter.replace("\\\n", "")
         literal = _QUOTING.search(written) is not None
         start = reader.pos
-        lines, end = _lines(reader, _without_quotes(written), each, literal=literal)
+        delimiter = _without_quotes(written)
+        if each.strips_tabs:
+            delimiter = delimiter.lstrip("\t")
+        lines, end = _lines(reader, delimiter, each, literal=literal)
         body = "".join(lines)
         if literal:
             each.redirection.target = body
         else:
             each.redirection.target = reader.inner(body).here_document()
         if _DOUBTFUL.search(each.delimiter):
-            reader.differs()
-        if end is None or (reader.posix and _DOUBTFUL.search(each.delimiter)):
+            _differ(reader)
+        is_otherwise = reader.posix and "\n" not in delimiter
+        if end is None or (is_otherwise and _DOUBTFUL.search(each.delimiter)):
             reader.look_ahead(len(reader.text) - start)
         else:
             reader.pos = end
+
+
+def _differ(reader: WordReader) -> None:
+    """Note that others read otherwise, on the line before the body."""
+    reader.pos -= 1
+    reader.differs()
+    reader.pos += 1
 
 
 def _without_quotes(delimiter: str) -> str:
@@ -75,13 +86,16 @@ def _lines(
     while pos < len(text):
         start = pos
         pos = _line_end(text, pos, joins=not literal)
+        if reader.posix and "\n" in delimiter and text.startswith(delimiter, start):
+            return lines, start + len(delimiter)
         line = text[start:pos]
+        joined = line if literal else _JOINED.sub(r"\1", line)
         if document.strips_tabs:
-            line = line.lstrip("\t")
-        if (line if literal else _JOINED.sub(r"\1", line)).rstrip("\n") == delimiter:
+            line, joined = line.lstrip("\t"), joined.lstrip("\t")
+        if joined.rstrip("\n") == delimiter:
             return lines, pos
         if reader.is_in_substitution and line.startswith(delimiter) and ")" in line:
-            reader.differs()
+            _differ(reader)
             if not reader.posix:  # to bash that ends the body as well
                 return lines, pos - len(line) + len(delimiter)
         lines.append(line)

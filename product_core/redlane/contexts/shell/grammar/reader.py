@@ -31,7 +31,9 @@ __all__ = ["CommandReader", "read", "read_file"]
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT = re.compile(r"[^\n]*")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z_0-9]*(?:\[[^]$`\"'\\]*\])?)(\+?)=")
+_ASSIGNMENT = re.compile(
+    r"([A-Za-z_][A-Za-z_0-9]*(?:\[[^]$`\"'\\]*\])?)(\+?)=(?:\\\n)*"
+)
 _REDIRECTION = re.compile(
     r"(?P<fd>[0-9]+|\{[A-Za-z_][A-Za-z_0-9]*\})?(?P<operator>&>>|&>|"
     r"<(?:\\\n)*<(?:\\\n)*[<-]?|<&|<>|<|>>|>&|>\||>)(?!\()"
@@ -110,7 +112,7 @@ class CommandReader(CompoundReader):
     ) -> None:
         super().__init__(text, depth, posix=posix)
         self.seams: list[int] = []
-        self.stops: Callable[[int], bool] = _never
+        self.stops: Callable[[int], bool] = lambda _: False
         self._base = depth
         self._ends_at_exit = ends_at_exit and not _OTHER_EXIT.search(text)
         self._has_ended = False
@@ -368,10 +370,6 @@ class CommandReader(CompoundReader):
 
 def _is_shared_behind(place: int, shared: frozenset[int], seam: int) -> bool:
     return seam > place and seam in shared
-
-
-def _never(_: int) -> bool:
-    return False
 
 
 def _is_exit(words: list[Word]) -> bool:

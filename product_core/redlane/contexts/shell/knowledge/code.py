@@ -61,6 +61,7 @@ _DYNAMIC = re.compile(
     r"\b(?:system|popen|Popen|run|call|check_output|check_call|getoutput|execSync|exec)"
     r"\s*\(\s*[A-Za-z_$]\w*\s*[,)]"
 )
+_SED_RUNS = re.compile(r"(?:^|[;{}\n0-9$/])\s*e\s*(?:$|[;}\n])|s(.).*\1.*\1\w*e")
 _PERL_PIPE = re.compile(r"\bopen\s*\(?[^;\"']*[\"']((?:[^\"']*\|)|(?:\|[^\"']*))[\"']")
 
 
@@ -174,8 +175,10 @@ def _decoded(text: str) -> Iterable[Inner]:
                 continue
 
 
-def unwrap_sed(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
-    """GNU sed's command `e` and its flag `e` of `s`."""
+def unwrap_sed(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
+    """GNU sed's command `e` and its flag `e` of `s`, which run lines of the input."""
+    if any(_SED_RUNS.search(word) for word in argv[1:]):
+        yield from _lines(stdin)
     for script in (line for word in argv[1:] for line in word.splitlines()):
         if len(script) > _LONGEST_SED:
             raise TooComplex("a line of a sed script is too long")
@@ -186,11 +189,18 @@ def unwrap_sed(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # n
             yield Text(found[1] or found[3], ("sh",))
 
 
-def unwrap_awk(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
+def _lines(stdin: OutputTexts) -> Iterable[Inner]:
+    for text in stdin.texts():
+        yield from (Text(line, ("sh",)) for line in text.splitlines())
+
+
+def unwrap_awk(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
     """`system("…")`, `"…" | getline` and `print | "…"` in an awk program.
 
     With a command that is no literal, or a shell to print to, any literal may be one.
     """
+    if any(re.search(r"system\s*\(\s*\$", program) for program in argv[1:]):
+        yield from _lines(stdin)
     for program in argv[1:]:
         if re.search(r'system\s*\(\s*[^")\s]|\|&?\s*"(?:\S*/)?(?:ba|da)?sh\b', program):
             for each in re.finditer(r'"((?:[^"\\]|\\.)*)"', program):

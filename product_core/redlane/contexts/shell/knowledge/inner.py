@@ -70,7 +70,11 @@ def option_values(arguments: Sequence[str], options: Iterable[str]) -> list[str]
             elif len(name) >= _SHORTEST and option.startswith(name) and name != option:
                 found += [value] if sign else arguments[place + 1 : place + 2]
             elif not argument.startswith(option):
-                continue
+                cluster = argument[1:].partition(option[1:])
+                if len(option) == len("-x") and cluster[1] and cluster[0].isalpha():
+                    found += (
+                        [cluster[2]] if cluster[2] else arguments[place + 1 : place + 2]
+                    )
             elif len(option) == len("-x"):
                 found.append(argument[len(option) :])
             elif argument[len(option)] == "=":

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from shlex import join, quote
 
 from redlane.contexts.shell.expansion.scope import OutputTexts
 from redlane.contexts.shell.knowledge.inner import (
@@ -55,7 +56,7 @@ SHELLS = frozenset(
 )
 _INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _FILE_OPTIONS = frozenset({"--rcfile", "--init-file"})
-_XARGS = Prefix("aEIiLlnPsd", frozenset({"arg-file", "delimiter", "max-args"}))
+_XARGS = Prefix("aEILnPsd", frozenset({"arg-file", "delimiter", "max-args"}))
 _PARALLEL = Prefix("jNnLIXaSC", frozenset({"jobs", "max-args", "arg-file", "colsep"}))
 _SSH = Prefix("bcDEeFIiJLlmOopQRSWw")
 
@@ -210,6 +211,10 @@ def unwrap_remote(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
 def unwrap_xargs(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
     """`xargs`: the command alone, and with every known word of the input."""
     mark = next(iter(option_values(argv[1:], ("-I", "--replace"))), "{}")
+    for file in option_values(argv[1:], ("-a", "--arg-file")):
+        others = [each for each in argv[1:] if each not in ("-a", "--arg-file", file)]
+        source = file if file.startswith("<(") else quote(file)
+        yield Text(f"xargs {join(others)} < {source}", ("sh",))
     for each in commands_after(argv, _XARGS):
         if not isinstance(each, Words):
             continue

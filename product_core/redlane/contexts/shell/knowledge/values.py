@@ -10,7 +10,7 @@ from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.syntax import Word
 from redlane.contexts.shell.knowledge.inner import Text
 
-__all__ = ["commands_in_values", "evaluates"]
+__all__ = ["commands_in_values", "evaluates", "is_worked_out"]
 
 _EVALUATES = frozenset(
     (
@@ -27,7 +27,7 @@ def evaluates(words: Sequence[Word]) -> bool:
     """Whether a command may expand its arguments, or what it reads, once more."""
     leading = words[:_LEADING]
     return any(
-        word in _EVALUATES or (word == "-v" and "printf" in leading)
+        word in _EVALUATES or (word.startswith("-v") and "printf" in leading)
         for word in leading
         if isinstance(word, str)
     )
@@ -61,3 +61,9 @@ def _end(value: str, place: int) -> int:
         if depth == 0:
             return at
     return len(value)
+
+
+def is_worked_out(name: str) -> bool:
+    """Whether the subscript of a variable's name is more than a number or a word."""
+    _, bracket, subscript = name.partition("[")
+    return bool(bracket) and not subscript.removesuffix("]").isalnum()

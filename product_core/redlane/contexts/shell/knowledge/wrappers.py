@@ -1,9 +1,9 @@
 """Commands that run the command in their own words: sudo, env, nice and more."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from shlex import join, quote
+from posixpath import join
 from types import MappingProxyType
 
 from redlane.contexts.shell.expansion.scope import OutputTexts
@@ -273,16 +273,35 @@ def unwrap_env(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
             break
         if word.startswith("BASH_FUNC_"):
             yield Text(f"f {word.partition('=')[2]}", ("sh",))
-        rest = " ".join(argv[place + 1 :])
         string = re.match(r"--split-string(?:=|$)|-[iv0]*S", word)
         if string:
-            yield Text(f"{word[string.end() :]} {rest}")
+            text, *others = (
+                *filter(None, [word[string.end() :]]),
+                *argv[place + 1 :],
+                "",
+            )
+            split, rest = _unescaped(text), " ".join(others)
+            yield Text(f"{'env ' if split.startswith('-') else ''}{split} {rest}")
             return
+    if argv[1:2] in (["-"], ("-",)):
+        argv = [argv[0], "-i", *argv[2:]]
     yield from unwrap_prefix(argv, stdin)
     for directory in option_values(argv[1:], ("-C", "--chdir")):
         for inner in unwrap_prefix(argv, stdin):
             if isinstance(inner, Words):
-                yield Text(f"cd {quote(directory)} && {join(inner.argv)}", ("sh",))
+                yield Words(tuple(_placed(inner.argv, directory)))
+
+
+def _unescaped(text: str) -> str:
+    r"""What `env -S` reads otherwise than a shell: `\_` is a blank, `\c` the end."""
+    return text.partition("\\c")[0].replace("\\_", " ").lstrip()
+
+
+def _placed(argv: Sequence[str], directory: str) -> Iterator[str]:
+    """Words, with the paths that those are which count from a directory."""
+    for place, word in enumerate(argv):
+        is_path = "/" in word if place == 0 else not word.startswith(("-", "$"))
+        yield join(directory, word) if is_path and word[:1] != "~" else word
 
 
 def unwrap_capsh(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
