@@ -3,6 +3,8 @@
 import pytest
 from core.shell_views import views
 
+from redlane.contexts.shell.content import ShellContent
+
 FOUND = {
     "behind a comment sign in a regular expression": "[[ a =~ (a)# ]] ; rm -rf x",
     "behind a bar in a regular expression": "[[ a =~ b|(c d)# ]] ; rm -rf x",
@@ -76,6 +78,20 @@ FOUND = {
     "in printf's variable": "printf -v'y[$(rm -rf x)]' z",
     "behind a comment in a loop's words": "for i in 1 # it's\ndo rm -rf x; done",
     "behind a subscript in a subscript": "y[z[1]]=1 rm -rf x",
+    "by a slice of an array": 'y=(a rm -rf x); "${y[@]:1}"',
+    "by a slice of parameters": 'f() { "${@:2}"; }; f a rm -rf x',
+    "by the last parameter": "set -- a rm; ${@: -1} -rf x",
+    "by an element that is worked out": "y=(a rm); ${y[0+1]} -rf x",
+    "by an element under a variable": "y=(a rm); ${y[i]} -rf x",
+    "by eval with a dash": "eval -- rm -rf x",
+    "by a table of aliases": "BASH_ALIASES[y]=rm; y -rf x",
+    "by a table of commands": "BASH_CMDS[y]=/bin/rm; y -rf x",
+    "behind a split end of a case": "case a in esa\\\nc\nrm -rf x",
+    "in a timed coprocess": "time coproc rm -rf x",
+    "in a timed function": "time function f { rm -rf x; }; f",
+    "in a coprocess on the next line": "coproc N\\\n { rm -rf x; }",
+    "in an array that is declared": "y=a; declare -a $y='($(rm -rf x))'",
+    "behind an array with a glob that is none": 'a=(@(b)); : "\nrm -rf x',
 }
 
 
@@ -159,3 +175,21 @@ def test_what_only_its_run_tells_is_told(text: str, told: str | None) -> None:
     found = [each for each in views(text) if each.startswith("# runs what only")]
     assert bool(found) is (told is not None)
     assert told is None or f"# runs what only its run tells: {told}" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y='r/m'; ${y//\\//} -rf x",
+        "y='a*b'; ls \"${y%\\**}\"",
+        "y=ab; ls ${y^^[ab]}",
+        "y=AB; ls ${y@L}",
+        "y=ab; ls ${y~}",
+        "y='a b'; ls ${y##[[:space:]]}",
+        "y=abc; ls ${y/b/&&}",
+    ],
+)
+def test_what_is_not_worked_out_is_not_known(text: str) -> None:
+    content = ShellContent(text.encode())
+    assert content.each_command is None
+    assert content.is_open

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import dropwhile
-from shlex import quote
 
+from redlane.contexts.shell.analysis.aliases import expand_alias, note_element
 from redlane.contexts.shell.analysis.files import (
     file_stream,
     operands_stream,
@@ -33,6 +33,7 @@ from redlane.contexts.shell.grammar.syntax import (
     Word,
 )
 from redlane.contexts.shell.knowledge.effects import (
+    DECLARES,
     MOVES,
     WRITERS,
     apply_effect,
@@ -61,6 +62,7 @@ _HERE = frozenset({"<<", "<<-"})
 _LOADS = ("enable", "-f")
 _LONGEST_VALUE = 64 * 1024
 _MOST_WORDS = 64
+_MOST_GUESSED = 4
 _READS_FILES = frozenset({"cat", "head", "tail", "tac", "rev", "base64", "xxd", "sed"})
 
 
@@ -69,7 +71,7 @@ class Command:
 
     __slots__ = (
         *("_cache", "_expander", "_is_sure", "_prints_too_much"),
-        *("_scope", "_simple", "_stdin", "_walker"),
+        *("_guessed", "_scope", "_simple", "_stdin", "_walker"),
     )
 
     def __init__(
@@ -81,6 +83,7 @@ class Command:
         self._stdin = stdin
         self._expander: Expander | None = None
         self._is_sure = True
+        self._guessed = 0
         self._prints_too_much = False
         self._cache: dict[int, tuple[str, ...]] = {}
 
@@ -144,9 +147,9 @@ class Command:
         self._walker.budget.step()
         self._show(argv)
         self._run_values(each for each in argv if _EVALUATED.match(each))
-        if argv[0] in self._scope.functions:
+        if argv[0] in self._scope.functions or argv[0] in DECLARES:
             self._run_values(argv[1:])
-        self._expand_alias(argv)
+        expand_alias(argv, self._walker, self._scope)
         assignment = _ASSIGNMENT.match(argv[0])
         if assignment:
             self._walker.findings.assigned[assignment[1]] = None
@@ -174,12 +177,6 @@ class Command:
             inner = self._unwrap(each)
         return self._output(argv, inner)
 
-    def _expand_alias(self, argv: Fields) -> None:
-        """Walk what an alias makes of the words that stand behind it."""
-        rest = " ".join(map(quote, argv[1:]))
-        for value in self._scope.aliases.get(argv[0], ()):
-            self._walker.expand_alias(argv[0], f"{value} {rest}", self._scope)
-
     def _show(self, argv: Fields) -> None:
         """Show the command as patterns see it."""
         scope, findings = self._scope, self._walker.findings
@@ -203,6 +200,9 @@ class Command:
         """Show a command whose program is not known as any that it could be."""
         base = argv[0].rpartition("/")[2]
         if len(argv) == 1 or argv[0] == "$" or (base and not _is_unknown(base)):
+            return
+        self._guessed += 1
+        if self._guessed > _MOST_GUESSED:
             return
         for program in ANY_PROGRAM:
             self._show((program, *argv[1:]))
@@ -307,6 +307,7 @@ class Command:
             if is_worked_out(each.name):
                 self._walker.note_open()
             self._walker.findings.assigned[each.name.partition("[")[0]] = None
+            note_element(each.name, (text for text, _ in values), self._scope)
             for text, value in values:
                 self._walker.findings.effects[f"{each.name}{sign}{text}"] = None
                 if value is not None or "/" in text:

@@ -8,10 +8,10 @@ from redlane.contexts.shell.expansion.scripts import Script
 from redlane.contexts.shell.grammar.expansions import TooComplex
 from redlane.contexts.shell.grammar.reader import read_file
 from redlane.contexts.shell.grammar.syntax import Pipeline
+from redlane.contexts.shell.knowledge.effects import DECLARES
 
 __all__ = ["Findings"]
 
-_DECLARES = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _NAME_END = re.compile(r"[\[+=]")
 _MOST_COMMANDS = 2_000
 _MOST_BYTES = 8 * 1024 * 1024
@@ -112,7 +112,7 @@ class Findings:
         """Every command, what variables are set to, and redirections, one by one."""
         shown = [*self.effects]
         for name, *rest in filter(None, self.words):
-            shown += rest if name in _DECLARES else ()
+            shown += rest if name in DECLARES else ()
         named = {_NAME_END.split(each, maxsplit=1)[0] for each in shown}
         names = (each for each in self.assigned if each not in named)
         commands = (" ".join(argv) for argv in self.words if argv)

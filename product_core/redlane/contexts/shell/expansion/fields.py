@@ -7,11 +7,18 @@ member of a path is most likely a directory, and is not left out.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import product
 
 from redlane.contexts.shell.expansion.braces import expand_braces
 from redlane.contexts.shell.expansion.limits import Budget, Limits
-from redlane.contexts.shell.expansion.parameters import applied, sum_of, values_of
+from redlane.contexts.shell.expansion.parameters import (
+    applied,
+    is_beyond,
+    sliced,
+    sum_of,
+    values_of,
+)
 from redlane.contexts.shell.expansion.scope import Scope, Value
 from redlane.contexts.shell.expansion.segments import (
     Segment,
@@ -289,20 +296,13 @@ class Expander:
         if not part.operator:
             if part.argument:
                 self.texts(part.argument)
+            is_other = part.argument and not str(part.argument).startswith("[")
             if not part.prefix or part.prefix == "!":
-                return values
+                return (None,) if is_other else values
         arguments = self._argument(part)
         if part.operator.lstrip(":") in ("-", "=", "+", "?") and part.operator:
             return self._default(part, values, arguments)
-        if values is None:
-            return None
-        if part.prefix == "#" and part.subscript in ("@", "*"):
-            return tuple(map(number_of, values))
-        return tuple(
-            changed(value, lambda text: applied(part, text, argument))  # noqa: B023  # used at once
-            for value in values
-            for argument in arguments
-        )
+        return None if values is None else tuple(_operated(part, values, arguments))
 
     def _argument(self, part: Parameter) -> tuple[str, ...]:
         saved = self._leaves_out, self._leads
@@ -361,3 +361,20 @@ class Expander:
             if isinstance(value, str)
         )
         return re.compile(f"[ \t\n{re.escape(chosen)}]+")
+
+
+def _operated(
+    part: Parameter, values: Iterable[Value], arguments: tuple[str, ...]
+) -> Iterator[Value]:
+    """Values after an operator that makes others of them."""
+    is_of_all = bool({part.name, part.subscript} & {"@", "*"})
+    for value in values:
+        if part.prefix == "#" and is_of_all:
+            yield number_of(value)
+        elif is_beyond(part):
+            yield None
+        elif part.operator == ":" and is_of_all:
+            yield from (sliced(part, value, each) for each in arguments)
+        else:
+            for each in arguments:
+                yield changed(value, partial(applied, part, argument=each))

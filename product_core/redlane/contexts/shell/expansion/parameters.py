@@ -6,12 +6,13 @@ import re
 from redlane.contexts.shell.expansion.scope import Scope, Value
 from redlane.contexts.shell.grammar.syntax import Parameter
 
-__all__ = ["applied", "elements_of", "sum_of", "values_of"]
+__all__ = ["applied", "elements_of", "is_beyond", "sliced", "sum_of", "values_of"]
 
 _ROOTED = frozenset({"HOME", "PATH", "PWD", "OLDPWD", "SHELL", "BASH"})
 _SLICE = re.compile(r"\s*(-?\d+|\(-\d+\))(?:\s*:\s*(-?\d+))?\s*")
 _SUM = re.compile(r"\s*(-?[1-9]\d{0,8}|0)\s*(?:([-+*/%])\s*([1-9]\d{0,8}|0)\s*)?")
 _KEYED = re.compile(r"\[([^]]{1,9})\]\+?=")
+_BEYOND = re.compile(r"[\\'\"&]|\[[\^:]|\[\[|[@?*+!]\(|^/?[#%]")
 _MOST_PATTERN_WORK = 1_000_000
 _SPECIAL = {"IFS": " \t\n", "HOME": "~"}
 
@@ -28,7 +29,7 @@ def values_of(part: Parameter, scope: Scope) -> tuple[Value, ...] | None:
     if name in scope.variables or meant is not None:
         values = scope.variables.get(name, ())
         values += () if meant is None else scope.values(meant)
-        return tuple(_element(each, part.subscript) for each in values)
+        return tuple(one for each in values for one in _elements(each, part.subscript))
     if name.isdigit() or name in "@*#":
         return _positional(name, scope)
     special = scope.cwd if name == "PWD" else _SPECIAL.get(name)
@@ -43,17 +44,17 @@ def _indirect(name: str, scope: Scope) -> tuple[Value, ...] | None:
     return tuple(found) or None
 
 
-def _element(value: Value, subscript: str) -> Value:
-    if not isinstance(value, tuple):
-        return value
-    if subscript in ("@", "*"):
-        return value
+def _elements(value: Value, subscript: str) -> tuple[Value, ...]:
+    """What an element may be; under a key that is worked out, any of them."""
+    if not isinstance(value, tuple) or subscript in ("@", "*"):
+        return (value,)
+    place = sum_of(subscript or "0")
+    if place is None:
+        return value if len(value) == 1 else (*value, None)
     try:
-        return value[int(subscript or "0")]
+        return (value[int(place)],)
     except IndexError:
-        return ""
-    except ValueError:
-        return value
+        return ("",)
 
 
 def _positional(name: str, scope: Scope) -> tuple[Value, ...] | None:
@@ -100,6 +101,31 @@ def elements_of(fields: tuple[str, ...]) -> tuple[str, ...]:
             value = field[found.end() :]
         placed[place], following = value, place + 1
     return tuple(placed[place] for place in sorted(placed))
+
+
+def is_beyond(part: Parameter) -> bool:
+    """Whether an operator does what is not worked out here: its value is unknown."""
+    if part.operator in ("@", ""):
+        return part.operator == "@"
+    written = part.source.partition(part.operator)[2]
+    if part.operator[:1] in ("^", ","):
+        return written not in ("}", "")
+    return part.operator[:1] in ("#", "%", "/") and _BEYOND.search(written) is not None
+
+
+def sliced(part: Parameter, value: Value, argument: str) -> Value:
+    """`${array[@]:from:count}` and `${@:from:count}`: elements, and not letters."""
+    found = _SLICE.fullmatch(argument)
+    if value is None or found is None:
+        return None
+    elements = (value,) if isinstance(value, str) else value
+    start, count = int(found[1].strip("()")), found[2]
+    if part.name in ("@", "*"):
+        if start == 0:
+            return None  # it begins with the shell's name
+        start = start - 1 if start > 0 else start
+    rest = elements[start:]
+    return rest if count is None or int(count) < 0 else rest[: int(count)]
 
 
 def applied(part: Parameter, value: str, argument: str) -> Value:

@@ -54,8 +54,8 @@ def is_embedded(word: Word, *, in_command: bool) -> bool:
 
 def is_spelled(word: Word) -> bool:
     """Whether what is not known in a word may just spell it apart: it is no path."""
-    texts = [part for part in word if isinstance(part, str)]
-    return bool("".join(texts)) and not any("/" in each for each in texts)
+    text = "".join(part for part in word if isinstance(part, str))
+    return bool(text) and not any(each in text for each in "/ \t\n")
 
 
 def is_joined(part: Part) -> bool:

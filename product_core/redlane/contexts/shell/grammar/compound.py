@@ -80,6 +80,7 @@ class CompoundReader(WordReader):
             and self.text[start : self.pos] != "!"
             and not (self.posix or self._in_test or _NO_GLOB.match(self.text, self.pos))
         ):
+            self.differs()
             end = self._matching(self.pos)
             if end is None:
                 break
@@ -106,7 +107,9 @@ class CompoundReader(WordReader):
             elif self.text[self.pos] == closer:
                 self.pos += 1
                 break
-            elif not self.posix and _OPERATOR.match(self.text, self.pos):
+            elif _OPERATOR.match(self.text, self.pos) and (
+                not self.posix or self.text[self.pos - 1] in "@?+*!"
+            ):
                 self.differs()
                 end = self.text.find("\n", self.pos)
                 self.pos = len(self.text) if end < 0 else end
@@ -174,7 +177,7 @@ class CompoundReader(WordReader):
         else:
             start = self.pos
             word = self._some_word()
-            if self.text[start : self.pos] == "esac":
+            if self.text[start : self.pos].replace("\\\n", "") == "esac":
                 self._close()
             else:
                 frame.group.values.append(word)

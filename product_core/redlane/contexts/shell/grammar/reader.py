@@ -15,12 +15,12 @@ from redlane.contexts.shell.grammar.compound import (
     CompoundReader,
     OpenCompound,
 )
+from redlane.contexts.shell.grammar.ends import is_exit, is_replacement
 from redlane.contexts.shell.grammar.here_documents import HereDocument, read_bodies
 from redlane.contexts.shell.grammar.syntax import (
     Arithmetic,
     Assignment,
     Group,
-    Parameter,
     Pipeline,
     Redirection,
     Simple,
@@ -39,7 +39,10 @@ _REDIRECTION = re.compile(
     r"<(?:\\\n)*<(?:\\\n)*[<-]?|<&|<>|<|>>|>&|>\||>)(?!\()"
 )
 _SEPARATOR = re.compile(r"&(?:\\\n)*&|\|(?:\\\n)*[|&]|;(?:\\\n)*;?&?|[&|\n]")
-_COPROCESS_NAME = re.compile(r"\s+[A-Za-z_]\w*(?=\s+[({]|\s+(?:if|for|while|until)\s)")
+_COPROCESS_NAME = re.compile(
+    r"(?:\s|\\\n)+[\"']?[A-Za-z_]\w*[\"']?"
+    r"(?=(?:\s|\\\n)+(?:[({]|(?:if|for|while|until)\s))"
+)
 _DEFINITION = re.compile(r"[ \t]*\([ \t]*\)")
 _TEST = frozenset({"[[", "]]"})
 _OPENERS = frozenset({"if", "while", "until", "{"})
@@ -49,12 +52,13 @@ _RESERVED = frozenset(
     {*CLOSERS, *_OPENERS, *_NAMED_OPENERS, *_SKIPPED}
     | {"case", "function", "coproc", "time"}
 )
-_TIMED_GROUP = re.compile(r"(?:\s+-\S+)*\s+(?=[({]|(?:if|for|while|until|case|!)\s)")
+_TIMED_GROUP = re.compile(
+    r"(?:\s+-\S+)*\s+(?=[({]|(?:if|for|while|until|case|coproc|function|!)\s)"
+)
 _PLAIN_WORDS = re.compile(r"(?:[ \t]+[A-Za-z0-9_./:@%+~^-]+)+(?=[ \t\n|&;]|$)")
 _OTHER_EXIT = re.compile(
     r"\bex(?:it|ec)[ \t]*\(|\bfunction\s+ex(?:it|ec)\b|\balias\b|\bshopt\b"
 )
-_PROGRAM = re.compile(r"[A-Za-z0-9/.]")
 _BEFORE_COMMENT = frozenset(" \t\n;|&()<>`")
 
 
@@ -216,7 +220,7 @@ class CommandReader(CompoundReader):
             simple.redirections or simple.assignments
         ):  # these may fail, and bash goes on
             return False
-        return _is_exit(simple.words) or _is_replacement(simple.words)
+        return is_exit(simple.words) or is_replacement(simple.words)
 
     def _redirect(self, descriptor: str, operator: str) -> None:
         operator = operator.replace("\\\n", "")
@@ -322,7 +326,7 @@ class CommandReader(CompoundReader):
             name_of_process = _COPROCESS_NAME.match(self.text, self.pos)
             if name_of_process:
                 self.pos = name_of_process.end()
-                name = name_of_process.group().strip()
+                name = name_of_process.group().strip("\"' \t\n\\")
                 self._command().assignments.append(Assignment(name, False, ""))  # noqa: FBT003  # a named tuple
                 self._end_pipeline(conditional=False)
             self._frames[-1].pipeline.background = True
@@ -370,29 +374,3 @@ class CommandReader(CompoundReader):
 
 def _is_shared_behind(place: int, shared: frozenset[int], seam: int) -> bool:
     return seam > place and seam in shared
-
-
-def _is_exit(words: list[Word]) -> bool:
-    """Whether it is `exit`, with a status or without: with two words bash goes on."""
-    if words[:1] != ["exit"] or len(words) > len(("exit", "status")):
-        return False
-    return len(words) == 1 or _is_status(words[1])
-
-
-def _is_status(word: Word) -> bool:
-    if isinstance(word, str):
-        return word.isdigit()
-    parts = [part for part in word if part]
-    return len(parts) == 1 and isinstance(parts[0], Parameter) and parts[0].name == "?"
-
-
-def _is_replacement(words: list[Word]) -> bool:
-    """Whether it is `exec` with a program: where that fails, the shell ends as well.
-
-    Programs in Perl that a shell may start as well say `eval 'exec perl …'`.
-    """
-    plain = [word for word in words[:2] if isinstance(word, str)]
-    if plain[:1] == ["eval"]:
-        plain = plain[1].split(None, 2) if len(plain) > 1 else []
-    program = plain[1] if len(plain) > 1 and plain[0] == "exec" else ""
-    return _PROGRAM.match(program) is not None

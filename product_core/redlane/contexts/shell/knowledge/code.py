@@ -61,7 +61,7 @@ _DYNAMIC = re.compile(
     r"\b(?:system|popen|Popen|run|call|check_output|check_call|getoutput|execSync|exec)"
     r"\s*\(\s*[A-Za-z_$]\w*\s*[,)]"
 )
-_SED_RUNS = re.compile(r"(?:^|[;{}\n0-9$/])\s*e\s*(?:$|[;}\n])|s(.).*\1.*\1\w*e")
+_SED_RUNS = re.compile(r"(?:^|[;{}0-9$/])[ \t]*e[ \t]*(?:$|[;}])")
 _PERL_PIPE = re.compile(r"\bopen\s*\(?[^;\"']*[\"']((?:[^\"']*\|)|(?:\|[^\"']*))[\"']")
 
 
@@ -177,8 +177,7 @@ def _decoded(text: str) -> Iterable[Inner]:
 
 def unwrap_sed(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
     """GNU sed's command `e` and its flag `e` of `s`, which run lines of the input."""
-    if any(_SED_RUNS.search(word) for word in argv[1:]):
-        yield from _lines(stdin)
+    runs_lines = False
     for script in (line for word in argv[1:] for line in word.splitlines()):
         if len(script) > _LONGEST_SED:
             raise TooComplex("a line of a sed script is too long")
@@ -187,6 +186,10 @@ def unwrap_sed(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
             script,
         ):
             yield Text(found[1] or found[3], ("sh",))
+            runs_lines = runs_lines or found[1] is None
+        runs_lines = runs_lines or _SED_RUNS.search(script) is not None
+    if runs_lines:
+        yield from _lines(stdin)
 
 
 def _lines(stdin: OutputTexts) -> Iterable[Inner]:

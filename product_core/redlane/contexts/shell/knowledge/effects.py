@@ -8,7 +8,7 @@ from redlane.contexts.shell.expansion.scope import ALL, OutputTexts, Scope, adde
 from redlane.contexts.shell.knowledge.known import known_directory
 from redlane.contexts.shell.knowledge.output import known_output
 
-__all__ = ["MOVES", "WRITERS", "apply_effect", "is_unsure"]
+__all__ = ["DECLARES", "MOVES", "WRITERS", "apply_effect", "is_unsure"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _LONGEST_PATH = 4096
@@ -28,7 +28,9 @@ _UNSURE = MOVES | frozenset(
         "readarray",
     ]
 )
-_DECLARES = frozenset({"declare", "typeset", "local"})
+_MAY_CHANGE = frozenset({"declare", "typeset", "local"})
+DECLARES = _MAY_CHANGE | {"export", "readonly"}
+"""Commands whose arguments are read as assignments once more."""
 _CHANGES = re.compile(r"[-+]\w*[nluci]")
 """Options by which a variable stands for another, or has its values changed."""
 
@@ -40,7 +42,7 @@ Effect = Callable[[Sequence[str], Scope, OutputTexts], None]
 
 def is_unsure(argv: Sequence[str], name: str) -> bool:
     """Whether a command may change nothing, or more than its words tell."""
-    if name in _DECLARES:
+    if name in _MAY_CHANGE:
         return any(_CHANGES.match(each) for each in argv[1:])
     return name in _UNSURE
 

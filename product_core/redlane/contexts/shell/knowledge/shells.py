@@ -100,7 +100,7 @@ def _script_or_input(
 
 def unwrap_eval(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:  # noqa: ARG001  # one seam for all
     """`eval`: its words, joined, in the shell that is there."""
-    words = argv[2:] if argv[1:2] == ["--"] else argv[1:]
+    words = argv[2:] if argv[1:2] in (["--"], ("--",)) else argv[1:]
     if words:
         yield Text(" ".join(words))
 
