@@ -92,6 +92,16 @@ FOUND = {
     "in a coprocess on the next line": "coproc N\\\n { rm -rf x; }",
     "in an array that is declared": "y=a; declare -a $y='($(rm -rf x))'",
     "behind an array with a glob that is none": 'a=(@(b)); : "\nrm -rf x',
+    "by what is written to a process": "echo 'rm -rf x' > >(sh)",
+    "by what tee gives a process": "echo 'rm -rf x' | tee >(sh)",
+    "by who is called for what is missing": (
+        "command_not_found_handle() { shift; rm -rf $1; }; a x"
+    ),
+    "behind a descriptor and a continuation": "2\\\n>&1 rm -rf x",
+    "behind a split redirection": ">\\\n&1 rm -rf x",
+    "behind a split descriptor's name": "{\\\nf}>y rm -rf x",
+    "by printf with a precision": "printf -v y '%.2s' rmx; $y -rf x",
+    "by strings that awk joins": 'awk \'BEGIN{c="rm -rf"; system(c " x")}\'',
 }
 
 

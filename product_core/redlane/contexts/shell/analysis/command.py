@@ -7,9 +7,11 @@ from itertools import dropwhile
 
 from redlane.contexts.shell.analysis.aliases import expand_alias, note_element
 from redlane.contexts.shell.analysis.files import (
+    feed_processes,
     file_stream,
     operands_stream,
     programs_of_file,
+    too_much,
 )
 from redlane.contexts.shell.analysis.forms import placed_forms, plain_form
 from redlane.contexts.shell.analysis.redirections import UNKNOWN, Redirections
@@ -60,6 +62,7 @@ _EVALUATED = re.compile(r"\{?[A-Za-z_]\w*\[.*(?:\$\(|`)", re.DOTALL)
 _INPUTS = frozenset({"<", "<>"})
 _HERE = frozenset({"<<", "<<-"})
 _LOADS = ("enable", "-f")
+_HANDLER = "command_not_found_handle"
 _LONGEST_VALUE = 64 * 1024
 _MOST_WORDS = 64
 _MOST_GUESSED = 4
@@ -101,7 +104,6 @@ class Command:
         output, form = NOTHING, ""
         word = simple.words[0]
         if isinstance(word, tuple) and isinstance(word[0], Substitution):
-            # What it prints is run.
             self._walker.run_output(word[0], self._scope, self._stdin)
         if evaluates(simple.words):
             texts = (*simple.words, *(each.target for each in simple.redirections))
@@ -111,6 +113,7 @@ class Command:
                 self._walker.findings.simple((before, *argv))
             output = self.words(argv)
             form = form or plain_form(argv)
+        feed_processes(simple, self._walker, self._scope, self._stdin, output)
         output = self.written(output, form)
         self._note_unknown()
         return output, form
@@ -211,7 +214,7 @@ class Command:
         """Take the redirections into account; the input that is known then."""
         for each in self._simple.redirections:
             if each.descriptor.startswith("{"):
-                self._walker.findings.assigned[each.descriptor.strip("{}")] = None
+                self._walker.findings.assigned[each.descriptor.strip("{}\\\n")] = None
             before = self._stdin
             if each.operator in _HERE:
                 texts = self._texts(each.target)
@@ -375,6 +378,8 @@ class Command:
     def _output(self, argv: Fields, inner: OutputTexts) -> OutputTexts:
         if argv[0] in self._scope.functions:
             return self._walker.call(argv[0], argv, self._scope, self._stdin)
+        if _HANDLER in self._scope.functions and "/" not in argv[0]:
+            self._walker.call(_HANDLER, (_HANDLER, *argv), self._scope, self._stdin)
         name = argv[0].rpartition("/")[2]
         stdin = self._stdin
         if name in _READS_FILES:
@@ -385,7 +390,7 @@ class Command:
         )
         output.is_exact = output.is_exact and is_exact(argv, name)
         if self._prints_too_much:
-            output = OutputTexts(_too_much)
+            output = OutputTexts(too_much)
         output.words = (*argv, *self._stdin.words)[:_MOST_WORDS]
         return output
 
@@ -393,7 +398,3 @@ class Command:
 def _is_unknown(word: str) -> bool:
     """Whether a word is what an expansion was kept as."""
     return word.startswith(UNKNOWN)
-
-
-def _too_much() -> tuple[str, ...]:
-    raise TooManyMeanings("what is printed has too many possible meanings")

@@ -13,10 +13,18 @@ from redlane.contexts.shell.expansion.scripts import (
     real_name,
     script_words,
 )
+from redlane.contexts.shell.grammar.expansions import TooManyMeanings
+from redlane.contexts.shell.grammar.syntax import Simple, Substitution, parts_of
 from redlane.contexts.shell.knowledge.inner import File, Words
 from redlane.contexts.shell.knowledge.written import found_in_path
 
-__all__ = ["file_stream", "operands_stream", "programs_of_file"]
+__all__ = [
+    "feed_processes",
+    "file_stream",
+    "operands_stream",
+    "programs_of_file",
+    "too_much",
+]
 
 
 def programs_of_file(
@@ -52,6 +60,25 @@ def operands_stream(
     operands = [each for each in argv[1:] if not each.startswith("-")]
     files = file_stream(operands, walker, scope)
     return OutputTexts.made(lambda: files.texts() or stdin.texts(), stdin)
+
+
+def feed_processes(
+    simple: Simple, walker: Walker, scope: Scope, stdin: OutputTexts, out: OutputTexts
+) -> None:
+    """Walk what stands in `>(…)` with what a command writes there.
+
+    That is its output where it is redirected, and its input where it only copies that.
+    """
+    fed = [(each.target, out) for each in simple.redirections]
+    for word, text in (*fed, *((each, stdin) for each in simple.words)):
+        for part in parts_of(word):
+            if isinstance(part, Substitution) and part.sign == ">":
+                walker.substitute(part, scope, text)
+
+
+def too_much() -> tuple[str, ...]:
+    """In place of what is printed, where somebody asks for it; raises."""
+    raise TooManyMeanings("what is printed has too many possible meanings")
 
 
 def file_stream(paths: Iterable[str], walker: Walker, scope: Scope) -> OutputTexts:

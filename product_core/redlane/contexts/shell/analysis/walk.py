@@ -24,12 +24,7 @@ from redlane.contexts.shell.analysis.loops import set_variable, walk_rounds
 from redlane.contexts.shell.analysis.outputs import one_by_one
 from redlane.contexts.shell.analysis.script_files import walk_script
 from redlane.contexts.shell.expansion.fields import Fields
-from redlane.contexts.shell.expansion.limits import (
-    LITERAL,
-    STRICT,
-    Budget,
-    Limits,
-)
+from redlane.contexts.shell.expansion.limits import LITERAL, STRICT, Budget, Limits
 from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope, Value
 from redlane.contexts.shell.expansion.scripts import MOST_BYTES, Script, read_script
 from redlane.contexts.shell.grammar.expansions import MOST_NESTED, TooComplex
@@ -198,10 +193,12 @@ class Analysis:
             self._left_out(group)
         return output
 
-    def substitute(self, part: Substitution, scope: Scope) -> OutputTexts:
+    def substitute(
+        self, part: Substitution, scope: Scope, stdin: OutputTexts = NOTHING
+    ) -> OutputTexts:
         """Walk the commands of a substitution; its value is what they print."""
         self._enter()
-        output = self._pipelines(part.body, scope.subshell(), NOTHING)
+        output = self._pipelines(part.body, scope.subshell(), stdin)
         self.depth -= 1
         if part.sign != "$":
             place = scope.place(part.source)

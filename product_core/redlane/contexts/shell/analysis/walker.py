@@ -6,7 +6,7 @@ from typing import Protocol
 from redlane.contexts.shell.analysis.findings import Findings
 from redlane.contexts.shell.expansion.fields import Fields
 from redlane.contexts.shell.expansion.limits import Budget, Limits
-from redlane.contexts.shell.expansion.scope import OutputTexts, Scope
+from redlane.contexts.shell.expansion.scope import NOTHING, OutputTexts, Scope
 from redlane.contexts.shell.grammar.syntax import Substitution
 from redlane.contexts.shell.knowledge.inner import Inner
 
@@ -32,7 +32,9 @@ class Walker(Protocol):
     def has_met(self, argv: Fields, directory: str | None) -> bool:
         """Whether a command has been walked that need not be walked again."""
 
-    def substitute(self, part: Substitution, scope: Scope) -> OutputTexts:
+    def substitute(
+        self, part: Substitution, scope: Scope, stdin: OutputTexts = NOTHING
+    ) -> OutputTexts:
         """Walk a substitution and tell what it prints."""
 
     def run_inner(

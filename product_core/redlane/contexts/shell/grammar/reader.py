@@ -34,9 +34,10 @@ _COMMENT = re.compile(r"[^\n]*")
 _ASSIGNMENT = re.compile(
     r"([A-Za-z_][A-Za-z_0-9]*(?:\[[^]$`\"'\\]*\])?)(\+?)=(?:\\\n)*"
 )
+_JOINT = r"(?:\\\n)*"
 _REDIRECTION = re.compile(
-    r"(?P<fd>[0-9]+|\{[A-Za-z_][A-Za-z_0-9]*\})?(?P<operator>&>>|&>|"
-    r"<(?:\\\n)*<(?:\\\n)*[<-]?|<&|<>|<|>>|>&|>\||>)(?!\()"
+    r"(?P<fd>[0-9]+|\{,[A-Za-z_][A-Za-z_0-9]*,\})?,(?P<operator>&,>,>|&,>|"
+    r"<,<,[<-]?|<,&|<,>|<|>,>|>,&|>,\||>)(?!,\()".replace(",", _JOINT)
 )
 _SEPARATOR = re.compile(r"&(?:\\\n)*&|\|(?:\\\n)*[|&]|;(?:\\\n)*;?&?|[&|\n]")
 _COPROCESS_NAME = re.compile(

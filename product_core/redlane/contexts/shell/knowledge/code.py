@@ -206,8 +206,9 @@ def unwrap_awk(argv: Sequence[str], stdin: OutputTexts) -> Iterable[Inner]:
         yield from _lines(stdin)
     for program in argv[1:]:
         if re.search(r'system\s*\(\s*[^")\s]|\|&?\s*"(?:\S*/)?(?:ba|da)?sh\b', program):
-            for each in re.finditer(r'"((?:[^"\\]|\\.)*)"', program):
-                yield Text(decode_escapes(each[1]), ("sh",))
+            found_all = re.findall(r'"((?:[^"\\]|\\.)*)"', program)
+            for each in dict.fromkeys((*found_all, "".join(found_all))):
+                yield Text(decode_escapes(each), ("sh",))
         for found in re.finditer(
             r'system\s*\(\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline'
             r'|\|&?\s*"((?:[^"\\]|\\.)*)"',

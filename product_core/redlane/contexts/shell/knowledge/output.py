@@ -105,7 +105,7 @@ def _formatted(template: str, values: Sequence[str]) -> tuple[str, int]:
 
 def _converted(conversion: str, kind: str, value: str) -> str:
     if kind in "sq":
-        return value
+        return value[: int(conversion.partition(".")[2][:-1] or len(value))]
     if kind == "b":
         return decode_escapes(value)
     if kind == "c":
